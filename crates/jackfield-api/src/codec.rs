@@ -1,0 +1,146 @@
+//! An event to and from one line of JSON.
+//!
+//! An event is encoded once, for all who read it, so this is a hot path: the envelope and the streaming
+//! events are written by hand, all else by `serde`. Members stand in the order that a person wants to
+//! read: `type`, `seq`, `at`, `session_id`, `turn`, `parent_tool_call_id`, then the event's own.
+
+use serde::Deserialize;
+use serde::de::Error as _;
+
+use crate::event::{Body, Event};
+use crate::id::{MessageId, Seq, SessionId, Timestamp, ToolCallId, TurnNumber};
+
+/// Appends `event` as one line of JSON, without the newline.
+pub fn encode(event: &Event, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(event.body.tag().as_bytes());
+    out.extend_from_slice(b"\",\"seq\":");
+    write_number(event.seq.0, out);
+    out.extend_from_slice(b",\"at\":");
+    write_number(event.at.0, out);
+    out.extend_from_slice(b",\"session_id\":");
+    write_string(event.session_id.as_str(), out);
+    out.extend_from_slice(b",\"turn\":");
+    match event.turn {
+        Some(turn) => write_number(u64::from(turn.0), out),
+        None => out.extend_from_slice(b"null"),
+    }
+    if let Some(parent) = &event.parent_tool_call_id {
+        out.extend_from_slice(b",\"parent_tool_call_id\":");
+        write_string(parent.as_str(), out);
+    }
+    match &event.body {
+        Body::MessageChunk(chunk) => {
+            write_piece(chunk.item_id.0, chunk.message_id.as_ref(), b",\"text\":", &chunk.text, out);
+        }
+        Body::Reasoning(thought) => {
+            let key = b",\"reasoning_text\":";
+            write_piece(thought.item_id.0, thought.message_id.as_ref(), key, &thought.reasoning_text, out);
+        }
+        body => write_members(body, out),
+    }
+    out.push(b'}');
+}
+
+/// Reads an event back from its line.
+pub fn decode(line: &str) -> Result<Event, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        seq: Seq,
+        at: Timestamp,
+        session_id: SessionId,
+        turn: Option<TurnNumber>,
+        parent_tool_call_id: Option<ToolCallId>,
+    }
+    let Envelope { seq, at, session_id, turn, parent_tool_call_id } = serde_json::from_str(line)?;
+    Ok(Event { body: Body::from_text(line)?, seq, at, session_id, turn, parent_tool_call_id })
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let raw = Box::<serde_json::value::RawValue>::deserialize(from)?;
+        decode(raw.get()).map_err(D::Error::custom)
+    }
+}
+
+fn write_piece(item: u64, message: Option<&MessageId>, key: &[u8], text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"item_id\":");
+    write_number(item, out);
+    out.extend_from_slice(b",\"message_id\":");
+    match message {
+        Some(id) => write_string(id.as_str(), out),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(key);
+    write_string(text, out);
+}
+
+/// The members that `serde` writes for a body, without its braces and its tag.
+fn write_members(body: &Body, out: &mut Vec<u8>) {
+    let start = out.len();
+    // Only a map with keys that are no strings can fail, and the contract has none.
+    if serde_json::to_writer(&mut *out, body).is_err() {
+        out.truncate(start);
+        return;
+    }
+    // `{"type":"…"` is what the envelope has already; what follows is `,"member":…}` or `}`.
+    let written = b"{\"type\":\"\"".len() + body.tag().len();
+    out.drain(start..start + written);
+    out.pop();
+}
+
+fn write_number(mut number: u64, out: &mut Vec<u8>) {
+    let mut digits = [0_u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + u8::try_from(number % 10).unwrap_or_default();
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// A JSON string; text that needs no escape, which is nearly all of it, is copied whole.
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        let escape = ESCAPES[usize::from(byte)];
+        if escape == 0 {
+            continue;
+        }
+        out.extend_from_slice(&bytes[from..at]);
+        from = at + 1;
+        if escape == b'u' {
+            const HEX: &[u8; 16] = b"0123456789abcdef";
+            let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
+            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
+        } else {
+            out.extend_from_slice(&[b'\\', escape]);
+        }
+    }
+    out.extend_from_slice(&bytes[from..]);
+    out.push(b'"');
+}
+
+/// For each byte the letter behind its backslash, or 0 if it stands for itself.
+const ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut control = 0;
+    while control < 32 {
+        table[control] = b'u';
+        control += 1;
+    }
+    table[8] = b'b';
+    table[9] = b't';
+    table[10] = b'n';
+    table[12] = b'f';
+    table[13] = b'r';
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table
+};

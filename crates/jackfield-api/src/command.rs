@@ -1,0 +1,449 @@
+//! What a client asks of a host. Each command is answered once: accepted, or rejected with a reason.
+//!
+//! A command changes nothing by itself. It makes the host write to the CLI, and what comes of that is told
+//! by events.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{PendingId, Seq, SessionId, TaskId, ToolCallId, TurnNumber, Uuid};
+use crate::json::Json;
+use crate::permission::Remember;
+use crate::session::{Priority, SessionOrigin};
+use crate::tagged::by_tag;
+
+macro_rules! commands {
+    ($($text:literal => #[doc = $doc:literal] $variant:ident),+ $(,)?) => {
+        /// Everything a client can ask.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+        #[serde(tag = "type")]
+        pub enum Command {
+            $(#[doc = $doc] #[serde(rename = $text)] $variant(Box<$variant>)),+
+        }
+        by_tag!(Command, "type", { $($text => $variant),+ });
+        $(impl From<$variant> for Command {
+            fn from(command: $variant) -> Self {
+                Self::$variant(Box::new(command))
+            }
+        })+
+    };
+}
+
+commands! {
+    "create_session" => #[doc = "Begins a session."] CreateSession,
+    "prompt" => #[doc = "Says something to the model."] Prompt,
+    "edit_queued" => #[doc = "Changes a prompt that still waits."] EditQueued,
+    "cancel_queued" => #[doc = "Takes back a prompt that still waits."] CancelQueued,
+    "interrupt" => #[doc = "Stops the running turn."] Interrupt,
+    "answer" => #[doc = "Answers an open question."] Answer,
+    "set_mode" => #[doc = "Sets the permission mode."] SetMode,
+    "set_model" => #[doc = "Sets the model."] SetModel,
+    "set_thinking" => #[doc = "Sets how much the model may think."] SetThinking,
+    "rewind" => #[doc = "Takes files, the conversation or both back to an earlier prompt."] Rewind,
+    "retry" => #[doc = "Runs a failed turn again, from the last good message."] Retry,
+    "fork" => #[doc = "Begins a session with a copy of this conversation."] Fork,
+    "stop_task" => #[doc = "Stops a subagent or a command in the background."] StopTask,
+    "background" => #[doc = "Lets what runs go on in the background."] Background,
+    "mcp" => #[doc = "Asks for or changes the MCP servers."] Mcp,
+    "rename" => #[doc = "Gives the session a title."] Rename,
+    "archive" => #[doc = "Puts the session out of the way, or back."] Archive,
+    "close" => #[doc = "Ends the session's run."] Close,
+    "subscribe" => #[doc = "Asks for a session's events."] Subscribe,
+    "unsubscribe" => #[doc = "Asks for no more of them."] Unsubscribe,
+}
+
+/// Begins a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct CreateSession {
+    /// The folder to work in.
+    pub cwd: String,
+    /// The model; the CLI's default if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The permission mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    /// Thinking tokens at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_thinking_tokens: Option<u64>,
+    /// MCP servers, as the CLI's configuration names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_servers: Option<Json>,
+    /// What the session may cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_budget_cents: Option<u64>,
+    /// Whether it begins anew, goes on or copies.
+    pub origin: SessionOrigin,
+    /// The CLI session to go on from or copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cli_session_id: Option<String>,
+    /// The message to go on from; the last if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_at: Option<Uuid>,
+}
+
+/// Says something to the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Prompt {
+    /// The prompt's name, chosen by the client, new for every prompt.
+    pub uuid: Uuid,
+    /// What is said; not empty.
+    pub content: Vec<Content>,
+    /// What to do if a turn runs.
+    pub priority: Priority,
+}
+
+/// A part of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Content {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// A picture.
+    Image {
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        media_type: String,
+        /// Base64.
+        base64: String,
+    },
+    /// A document.
+    Document {
+        /// `application/pdf` or `text/plain`.
+        media_type: String,
+        /// Base64.
+        base64: String,
+    },
+}
+
+/// Changes a prompt that still waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct EditQueued {
+    /// The prompt.
+    pub uuid: Uuid,
+    /// What stands in its place, under a new name.
+    pub with: Prompt,
+}
+
+/// Takes back a prompt that still waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct CancelQueued {
+    /// The prompt.
+    pub uuid: Uuid,
+}
+
+/// Stops the running turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq, Default)]
+pub struct Interrupt {}
+
+/// Answers an open question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Answer {
+    /// The question.
+    pub pending_id: PendingId,
+    /// The answer.
+    pub verdict: Verdict,
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Yes: the tool runs, the plan is good, the form is filled in.
+    Allow(Allow),
+    /// No.
+    Deny(Deny),
+    /// The model's questions, answered.
+    Answers(Answers),
+}
+
+by_tag!(Verdict, "type", { "allow" => Allow, "deny" => Deny, "answers" => Answers });
+
+/// Yes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq, Default)]
+pub struct Allow {
+    /// The input to run with (or the form's content), an object; as it was asked if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Json>,
+    /// What to remember.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remember: Vec<Remember>,
+}
+
+/// No.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq, Default)]
+pub struct Deny {
+    /// What the model is told.
+    #[serde(default)]
+    pub message: String,
+    /// Whether the turn stops too. The model is then not told the message.
+    #[serde(default)]
+    pub interrupt: bool,
+}
+
+/// The model's questions, answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq, Default)]
+pub struct Answers {
+    /// By the question's text; several choices are joined with `, `.
+    pub answers: BTreeMap<String, String>,
+}
+
+/// Sets the permission mode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct SetMode {
+    /// `default`, `acceptEdits`, `plan`, `dontAsk`, `auto` or `bypassPermissions`.
+    pub permission_mode: String,
+}
+
+/// Sets the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct SetModel {
+    /// The model; the CLI's default if null.
+    pub model: Option<String>,
+}
+
+/// Sets how much the model may think.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct SetThinking {
+    /// Tokens at most; the CLI's default if null.
+    pub max_thinking_tokens: Option<u64>,
+}
+
+/// Takes files, the conversation or both back to an earlier prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Rewind {
+    /// The prompt.
+    pub uuid: Uuid,
+    /// What is taken back.
+    pub scope: RewindScope,
+    /// Only tell what would change.
+    #[serde(default)]
+    pub preview: bool,
+}
+
+/// What a rewind takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum RewindScope {
+    /// The files.
+    Files,
+    /// The conversation.
+    Conversation,
+    /// Both.
+    Both,
+}
+
+/// Runs a failed turn again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Retry {
+    /// The turn; the last if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnNumber>,
+}
+
+/// Begins a session with a copy of this conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Fork {
+    /// Up to this message; all of it if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Uuid>,
+}
+
+/// Stops a subagent or a command in the background.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct StopTask {
+    /// The task.
+    pub task_id: TaskId,
+}
+
+/// Lets what runs go on in the background.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Background {
+    /// The call; all that can if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+}
+
+/// Asks for or changes the MCP servers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Mcp {
+    /// What to do.
+    pub action: McpAction,
+    /// The server, for `reconnect`, `enable` and `disable`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// All servers by name, for `set`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Json>,
+}
+
+/// What to do with the MCP servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum McpAction {
+    /// Tell how they are.
+    Status,
+    /// Connect one again.
+    Reconnect,
+    /// Switch one on.
+    Enable,
+    /// Switch one off.
+    Disable,
+    /// Put these in the place of all that were set this way before.
+    Set,
+}
+
+/// Gives the session a title.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Rename {
+    /// The title; not empty.
+    pub title: String,
+}
+
+/// Puts the session out of the way, or back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Archive {
+    /// Out of the way?
+    pub archived: bool,
+}
+
+/// Ends the session's run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq, Default)]
+pub struct Close {}
+
+/// Asks for a session's events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Subscribe {
+    /// The session.
+    pub session_id: SessionId,
+    /// The last event that the client has; from the beginning if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Seq>,
+}
+
+/// Asks for no more of a session's events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Unsubscribe {
+    /// The session.
+    pub session_id: SessionId,
+}
+
+/// What a command brought, once it was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Reply {
+    /// It was done; events tell the rest.
+    Done(Done),
+    /// It was done, and this is what the CLI answered.
+    Told(Told),
+}
+
+by_tag!(Reply, "type", { "done" => Done, "told" => Told });
+
+/// Nothing more to say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq, Default)]
+pub struct Done {}
+
+/// What the CLI answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Told {
+    /// Its words, as JSON.
+    pub answer: Json,
+}
+
+/// Why a command was not done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Rejection {
+    /// For a program.
+    pub code: RejectionCode,
+    /// For a person: what was wrong and what to do.
+    pub reason: String,
+}
+
+/// Why a command was not done, for a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum RejectionCode {
+    /// The command makes no sense as it stands.
+    Invalid,
+    /// What it names is not there, or is over.
+    NotFound,
+    /// It was answered or decided before.
+    TooLate,
+    /// It cannot be done in the session's present state.
+    NotNow,
+    /// It is not allowed here.
+    Forbidden,
+    /// The CLI refused it.
+    Refused,
+    /// The CLI did not answer in time.
+    TimedOut,
+    /// The run ended before it was done.
+    RunEnded,
+    /// This version of the CLI cannot do it.
+    Unsupported,
+    /// It is for another place (the host, not a session).
+    Elsewhere,
+}

@@ -1,0 +1,40 @@
+//! Jackfield's contract: what a host tells its clients ([`Event`]) and what they may ask of it
+//! ([`Command`]).
+//!
+//! Everything here is plain data that serialises to JSON. The crate knows nothing of the CLI's own JSON
+//! and does no IO; it only fixes names and shapes. `docs/schema/` is generated from it (feature
+//! `schema`), so a client in another language needs no Rust.
+//!
+//! # Layout
+//! * [`event`] – the envelope, and the list of everything a host can say
+//! * [`session`], [`conversation`], [`tool`], [`permission`], [`usage`], [`trouble`] – the events' bodies
+//! * [`normalized`] – one shape per kind of tool
+//! * [`command`] – what a client asks
+//! * [`snapshot`] – a transcript at a `seq`
+//! * [`codec`] – an event to and from one line of JSON
+//! * [`id`], [`json`] – names and opaque values
+
+pub mod codec;
+pub mod command;
+pub mod conversation;
+pub mod event;
+pub mod id;
+pub mod json;
+pub mod normalized;
+pub mod permission;
+pub mod session;
+pub mod snapshot;
+mod tagged;
+pub mod tool;
+pub mod trouble;
+pub mod usage;
+
+pub use command::Command;
+pub use event::{Body, Event};
+pub use id::{ItemId, MessageId, PendingId, Seq, SessionId, TaskId, Timestamp, ToolCallId, TurnNumber, Uuid};
+pub use json::Json;
+pub use normalized::Normalized;
+pub use snapshot::Snapshot;
+
+/// Version of the contract, sent in the greeting; raised when a client could notice a difference.
+pub const VERSION: u32 = 1;

@@ -1,0 +1,124 @@
+//! What is counted: how full the context is, and what a turn costs.
+//!
+//! The CLI's cost is cumulative over its process and its token counts are provisional on assistant lines;
+//! here they become per-turn figures and one number for the context. Subagents do not count: their context
+//! is not the conversation's.
+
+use std::collections::BTreeMap;
+
+use jackfield_api as api;
+use jackfield_wire::{Usage, UsageByModel};
+
+use api::usage::ContextWindow;
+
+use crate::outbox::Outbox;
+
+/// The window until the CLI tells a better one.
+const DEFAULT_WINDOW: u64 = 200_000;
+
+/// How full the main thread's context is.
+#[derive(Debug, Default)]
+pub(crate) struct ContextGauge {
+    model: String,
+    windows: BTreeMap<String, u64>,
+    counted: Usage,
+    /// The message whose final count is known: its later lines tell only provisional ones.
+    settled: Option<String>,
+    told: Option<(u64, u64)>,
+}
+
+impl ContextGauge {
+    pub(crate) fn set_model(&mut self, model: &str) {
+        if self.model != model {
+            model.clone_into(&mut self.model);
+        }
+    }
+
+    /// Provisional counts of a message.
+    pub(crate) fn count(&mut self, message: &str, usage: &Usage, out: &mut Outbox) {
+        if self.settled.as_deref() != Some(message) {
+            self.counted = usage.clone();
+            self.tell(out);
+        }
+    }
+
+    /// Final counts of a message; those it does not repeat stay as they were.
+    pub(crate) fn settle(&mut self, message: Option<&str>, usage: &Usage, out: &mut Outbox) {
+        let keep = |new: u64, old: u64| if new == 0 { old } else { new };
+        self.counted.input_tokens = keep(usage.input_tokens, self.counted.input_tokens);
+        self.counted.output_tokens = keep(usage.output_tokens, self.counted.output_tokens);
+        self.counted.cache_creation_input_tokens =
+            keep(usage.cache_creation_input_tokens, self.counted.cache_creation_input_tokens);
+        self.counted.cache_read_input_tokens =
+            keep(usage.cache_read_input_tokens, self.counted.cache_read_input_tokens);
+        self.settled = message.map(str::to_owned);
+        self.tell(out);
+    }
+
+    /// The windows of all models, as a result tells them.
+    pub(crate) fn learn(&mut self, by_model: &UsageByModel, out: &mut Outbox) {
+        for (model, usage) in by_model {
+            if let Some(window) = usage.context_window.filter(|window| *window > 0) {
+                self.windows.insert(model.clone(), window);
+            }
+        }
+        if self.told.is_some() {
+            self.tell(out);
+        }
+    }
+
+    fn window(&self) -> u64 {
+        // The key may carry a suffix that the messages' model lacks, and the other way round: `[1m]`.
+        let bare = |name: &str| name.split('[').next().unwrap_or_default().to_owned();
+        self.windows
+            .get(&self.model)
+            .or_else(|| {
+                self.windows.iter().find(|(name, _)| bare(name) == bare(&self.model)).map(|(_, size)| size)
+            })
+            .copied()
+            .unwrap_or(DEFAULT_WINDOW)
+    }
+
+    fn tell(&mut self, out: &mut Outbox) {
+        let used = [
+            self.counted.input_tokens,
+            self.counted.output_tokens,
+            self.counted.cache_creation_input_tokens,
+            self.counted.cache_read_input_tokens,
+        ]
+        .into_iter()
+        .fold(0_u64, u64::saturating_add);
+        let size = self.window();
+        if self.told == Some((size, used)) {
+            return;
+        }
+        self.told = Some((size, used));
+        let remaining = size.saturating_sub(used);
+        #[expect(clippy::cast_precision_loss, reason = "a percentage")]
+        let efficiency = remaining as f64 / size as f64 * 100.0;
+        out.event(ContextWindow {
+            context_window_size: size,
+            context_window_used: used,
+            context_window_remaining: remaining,
+            context_efficiency: efficiency,
+        });
+    }
+}
+
+/// A count of a process that only grows, read as steps.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    cost_usd: f64,
+    api_ms: u64,
+}
+
+impl Meter {
+    /// What has come since the last reading. A count that fell has begun anew.
+    pub(crate) fn step(&mut self, total_cost_usd: f64, total_api_ms: u64) -> (f64, u64) {
+        let cost =
+            if total_cost_usd >= self.cost_usd { total_cost_usd - self.cost_usd } else { total_cost_usd };
+        let api_ms = total_api_ms.checked_sub(self.api_ms).unwrap_or(total_api_ms);
+        (self.cost_usd, self.api_ms) = (total_cost_usd, total_api_ms);
+        (cost, api_ms)
+    }
+}

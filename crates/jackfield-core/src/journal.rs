@@ -1,0 +1,254 @@
+//! The journal: lines in both directions, standard error, starts, exits and time-outs, with their times.
+//!
+//! One JSON object per line, `{"t": seconds, "dir": "in" | "out" | "err" | "meta", "line": text}`, `in` being
+//! from the host to the CLI. A recording has the same form. This module turns inputs into such lines and
+//! back; it reads and writes no file. The one rule: every input that can lead to an event has a line, and
+//! the line gives the same events again.
+
+use jackfield_api::{Timestamp, ToolCallId};
+use jackfield_wire as wire;
+use serde::{Deserialize, Serialize};
+
+use crate::input::{By, Exit, FileChange, Input, Launch, Signal};
+use crate::session::Session;
+
+/// One line of a journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Seconds since the journal's beginning, or since 1970.
+    pub t: f64,
+    /// What kind of line it is.
+    pub dir: String,
+    /// The line as it was, without its newline.
+    pub line: String,
+    /// Who caused it, for `in`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The line was not valid Unicode, and what could not be read was replaced, for `out`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lossy: bool,
+}
+
+/// What a `meta` line can say. Members that are absent say nothing.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Meta {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spawn: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    args: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launch: Option<LaunchMeta>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    long_line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreadable: Option<(String, String)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_started: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    output_ended: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    timeout: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<FileMeta>,
+}
+
+/// A start that was told in full; a recording tells only its arguments.
+#[derive(Debug, Serialize, Deserialize)]
+struct LaunchMeta {
+    origin: jackfield_api::session::SessionOrigin,
+    cli_session_id: Option<String>,
+    claude_code_version: Option<String>,
+    output_only: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct FileMeta {
+    tool_call_id: String,
+    path: String,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Entry {
+    /// Reads one line of a journal.
+    pub fn read(line: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(line)
+    }
+
+    /// The journal's line for an input; None for what is not journaled, because no event comes from it.
+    pub fn of(at: Timestamp, input: &Input<'_>) -> Option<Self> {
+        let (mut by, mut lossy) = (None, false);
+        let (dir, line) = match input {
+            Input::Line(line) => {
+                lossy = line.repaired;
+                ("out", line.text.clone().into_owned())
+            }
+            Input::Sent(wire::OutboundMessage::Known(message), who) => {
+                by = who.word();
+                ("in", message.encode())
+            }
+            Input::Stderr(line) => ("err", line.clone()),
+            input => ("meta", serde_json::to_string(&Meta::of(input)?).ok()?),
+        };
+        #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 fit")]
+        Some(Self { t: at.0 as f64 / 1000.0, dir: dir.to_owned(), line, by, lossy })
+    }
+
+    /// When it happened.
+    pub fn at(&self) -> Timestamp {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturates, and NaN is 0"
+        )]
+        Timestamp((self.t * 1000.0).round() as u64)
+    }
+
+    /// What it is to a session; None for what concerns somebody else (an editor's wire, a screen, a note).
+    pub fn input(&self) -> Option<Input<'_>> {
+        match self.dir.as_str() {
+            "out" => {
+                let mut line = wire::decode(self.line.as_bytes());
+                line.repaired |= self.lossy;
+                Some(Input::Line(line))
+            }
+            "in" => {
+                let message = wire::Outbound::decode(self.line.as_bytes()).message;
+                Some(Input::Sent(message, By::read(self.by.as_deref())))
+            }
+            "err" => Some(Input::Stderr(self.line.clone())),
+            "meta" => serde_json::from_str::<Meta>(&self.line).ok()?.input(),
+            _ => None,
+        }
+    }
+}
+
+impl Meta {
+    fn of(input: &Input<'_>) -> Option<Self> {
+        let mut meta = Self::default();
+        match input {
+            Input::Started(launch) => {
+                meta.spawn = Some(1);
+                meta.launch = Some(LaunchMeta {
+                    origin: launch.origin,
+                    cli_session_id: launch.cli_session_id.clone(),
+                    claude_code_version: launch.claude_code_version.clone(),
+                    output_only: launch.input_seen == crate::input::InputSeen::OutputOnly,
+                });
+            }
+            Input::LongLine { length } => meta.long_line = Some(*length),
+            Input::Unreadable { reason, text } => meta.unreadable = Some((reason.clone(), text.clone())),
+            Input::StdinClosed => meta.stdin = Some("closed".to_owned()),
+            Input::Signalled(Signal::Terminate) => meta.signal = Some("SIGTERM".to_owned()),
+            Input::Signalled(Signal::Kill) => meta.signal = Some("SIGKILL".to_owned()),
+            Input::Exited(Exit::Code(code)) => meta.exit = Some(*code),
+            Input::Exited(Exit::Signal(signal)) => meta.exit = Some(signal.saturating_neg()),
+            Input::Exited(Exit::NotStarted(why)) => meta.not_started = Some(why.clone()),
+            Input::Exited(Exit::OutputEnded) => meta.output_ended = true,
+            Input::Timeout => meta.timeout = true,
+            Input::File(change) => {
+                meta.file = Some(FileMeta {
+                    tool_call_id: change.tool_call_id.as_str().to_owned(),
+                    path: change.path.clone(),
+                    before: change.before.clone(),
+                    after: change.after.clone(),
+                });
+            }
+            Input::Line(_) | Input::Sent(..) | Input::Command(..) | Input::Called(..) | Input::Stderr(_) => {
+                return None;
+            }
+        }
+        Some(meta)
+    }
+
+    fn input(self) -> Option<Input<'static>> {
+        if self.spawn.is_some() {
+            let mut launch = Launch::from_arguments(&self.args);
+            if let Some(told) = self.launch {
+                launch.origin = told.origin;
+                launch.cli_session_id = told.cli_session_id;
+                launch.claude_code_version = told.claude_code_version;
+                if told.output_only {
+                    launch.input_seen = crate::input::InputSeen::OutputOnly;
+                }
+            }
+            return Some(Input::Started(launch));
+        }
+        if let Some(code) = self.exit {
+            let exit = if code < 0 { Exit::Signal(code.saturating_neg()) } else { Exit::Code(code) };
+            return Some(Input::Exited(exit));
+        }
+        if let Some(why) = self.not_started {
+            return Some(Input::Exited(Exit::NotStarted(why)));
+        }
+        if self.output_ended {
+            return Some(Input::Exited(Exit::OutputEnded));
+        }
+        if let Some(length) = self.long_line {
+            return Some(Input::LongLine { length });
+        }
+        if let Some((reason, text)) = self.unreadable {
+            return Some(Input::Unreadable { reason, text });
+        }
+        if self.stdin.as_deref() == Some("closed") {
+            return Some(Input::StdinClosed);
+        }
+        if let Some(signal) = self.signal {
+            let signal = if signal == "SIGKILL" { Signal::Kill } else { Signal::Terminate };
+            return Some(Input::Signalled(signal));
+        }
+        if let Some(file) = self.file {
+            return Some(Input::File(FileChange {
+                tool_call_id: ToolCallId::from(file.tool_call_id),
+                path: file.path,
+                before: file.before,
+                after: file.after,
+            }));
+        }
+        self.timeout.then_some(Input::Timeout)
+    }
+}
+
+/// Plays a journal through a session.
+#[derive(Debug)]
+pub struct Player {
+    session: Session,
+    /// How the first process was started, if the journal does not say it.
+    first: Option<Launch>,
+    at: Timestamp,
+}
+
+impl Player {
+    /// A player for a journal whose first process was started like this.
+    pub fn new(session: Session, first: Launch) -> Self {
+        Self { session, first: Some(first), at: Timestamp(0) }
+    }
+
+    /// Plays one entry.
+    pub fn play(&mut self, entry: &Entry) {
+        let Some(input) = entry.input() else { return };
+        self.at = entry.at();
+        let first = self.first.take();
+        if let (Some(first), false) = (first, matches!(input, Input::Started(_))) {
+            self.session.handle(self.at, Input::Started(first));
+        }
+        self.session.handle(self.at, input);
+    }
+
+    /// Tells a line that is no entry. It changes nothing else.
+    pub fn unreadable(&mut self, reason: String, text: String) {
+        self.session.handle(self.at, Input::Unreadable { reason, text });
+    }
+
+    /// The session, to poll.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+}

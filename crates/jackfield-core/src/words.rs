@@ -1,0 +1,148 @@
+//! The CLI's words in ours: small translations that several places need.
+
+use jackfield_api as api;
+use jackfield_wire as wire;
+
+use api::Json;
+use api::conversation::Attachment;
+use api::session::{RunEndReason, SlashCommand};
+use api::trouble::{Error, Notice, NoticeLevel, RateLimit};
+use wire::{Block, Content, ResultMessage, Source, TerminalReason};
+
+use crate::input::Exit;
+
+pub(crate) fn notice(level: NoticeLevel, text: impl Into<String>) -> Notice {
+    Notice { level, text: text.into() }
+}
+
+pub(crate) fn level(word: Option<&str>) -> NoticeLevel {
+    match word {
+        Some("warning" | "warn") => NoticeLevel::Warning,
+        Some("error") => NoticeLevel::Error,
+        _ => NoticeLevel::Info,
+    }
+}
+
+/// Opaque JSON of the CLI as opaque JSON of ours: the same text.
+pub(crate) fn json(raw: &wire::Raw) -> Json {
+    Json::from_raw(raw.as_raw_value().to_owned())
+}
+
+pub(crate) fn milliseconds(number: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and NaN is 0")]
+    let whole = number.round() as u64;
+    whole
+}
+
+/// What a local command printed, without the tags around it.
+pub(crate) fn command_output(text: &str) -> Option<&str> {
+    let inner = text.trim().strip_prefix("<local-command-stdout>")?;
+    Some(inner.strip_suffix("</local-command-stdout>").unwrap_or(inner))
+}
+
+/// Whether a text is one of the CLI's own, in tags.
+pub(crate) fn is_tagged(text: &str) -> bool {
+    text.trim_start().starts_with('<')
+}
+
+/// Whether a prompt is a slash command rather than a text that begins with a path [slash/unknown].
+pub(crate) fn is_command(text: &str, known: &[SlashCommand]) -> bool {
+    let Some(rest) = text.strip_prefix('/') else { return false };
+    let name = rest.split_whitespace().next().unwrap_or_default();
+    let plain = !name.is_empty() && !name.contains('/');
+    plain || known.iter().any(|command| command.name == name)
+}
+
+/// The texts of a message, each on lines of its own.
+pub(crate) fn joined(content: &Content) -> String {
+    match content {
+        Content::Text(text) => text.clone(),
+        Content::Blocks(blocks) => {
+            let texts: Vec<&str> = blocks
+                .iter()
+                .filter_map(
+                    |block| if let Block::Text(block) = block { Some(block.text.as_str()) } else { None },
+                )
+                .collect();
+            texts.join("\n")
+        }
+    }
+}
+
+/// What came with a message besides text.
+pub(crate) fn attachments(content: &Content) -> Vec<Attachment> {
+    let Content::Blocks(blocks) = content else { return Vec::new() };
+    blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Image(image) => Some(attachment_of("image", &image.source)),
+            Block::Document(document) => Some(attachment_of("document", &document.source)),
+            _ => None,
+        })
+        .collect()
+}
+
+pub(crate) fn attachment_of(kind: &str, source: &Source) -> Attachment {
+    match source {
+        Source::Base64 { media_type, data } | Source::Text { media_type, data } => {
+            attachment(kind, Some(media_type), data.len())
+        }
+        Source::Url { .. } | Source::File { .. } => attachment(kind, None, 0),
+    }
+}
+
+pub(crate) fn attachment(kind: &str, media_type: Option<&str>, bytes: usize) -> Attachment {
+    Attachment { kind: kind.to_owned(), media_type: media_type.map(str::to_owned), bytes: bytes as u64 }
+}
+
+pub(crate) fn rate_limit(line: &wire::RateLimitEvent) -> RateLimit {
+    let told = &line.rate_limit_info;
+    let kind = told.rate_limit_type.as_deref().unwrap_or("usage").replace('_', " ");
+    let rate_limit_message = match &told.status {
+        wire::RateLimitStatus::Rejected => format!("the {kind} limit is reached"),
+        wire::RateLimitStatus::AllowedWarning => format!("the {kind} limit is near"),
+        wire::RateLimitStatus::Allowed => format!("within the {kind} limit"),
+        wire::RateLimitStatus::Other(word) => format!("{kind} limit: {word}"),
+    };
+    RateLimit { rate_limit_message, status: told.status.as_str().to_owned(), resets_at: told.resets_at }
+}
+
+/// Why a turn failed.
+pub(crate) fn turn_failure(line: &ResultMessage, api_error: Option<String>) -> Error {
+    let interrupted =
+        matches!(line.terminal_reason, Some(TerminalReason::AbortedStreaming | TerminalReason::AbortedTools));
+    if interrupted && api_error.is_none() {
+        // The CLI's own text is a diagnostic for its authors [interrupt/mid_stream_text].
+        return Error { error: "the turn was interrupted".to_owned(), code: "interrupted".to_owned() };
+    }
+    let error = match &line.result {
+        Some(text) if !text.is_empty() => text.clone(),
+        _ if line.errors.is_empty() => format!("the turn ended with {}", line.subtype.as_str()),
+        _ => line.errors.join("\n"),
+    };
+    let code = api_error.unwrap_or_else(|| match &line.subtype {
+        wire::ResultSubtype::Success => {
+            line.terminal_reason.as_ref().map_or("api_error", TerminalReason::as_str).to_owned()
+        }
+        subtype => subtype.as_str().to_owned(),
+    });
+    Error { error, code }
+}
+
+/// Why a run failed, if it did so without a result that says it.
+pub(crate) fn run_failure(exit: &Exit, reason: RunEndReason, in_turn: bool, stderr: &str) -> Option<Error> {
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let because = if last.is_empty() { String::new() } else { format!(": {last}") };
+    let (error, code) = match (exit, reason) {
+        (Exit::NotStarted(why), _) => (why.clone(), "not_started"),
+        (Exit::Code(code), RunEndReason::Failed) => {
+            (format!("the CLI exited with code {code}{because}"), "exited")
+        }
+        (Exit::Signal(signal), RunEndReason::Crashed) => {
+            (format!("the CLI was ended by signal {signal}{because}"), "crashed")
+        }
+        _ if in_turn => (format!("the run ended in the middle of a turn{because}"), "truncated"),
+        _ => return None,
+    };
+    Some(Error { error, code: code.to_owned() })
+}

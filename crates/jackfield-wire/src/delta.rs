@@ -1,0 +1,247 @@
+//! The usual delta, read by hand.
+//!
+//! It knows one form, the one the CLI writes; on anything else it gives up and serde reads the
+//! line. The rule: what it reads is what serde would have read.
+
+use std::borrow::Cow;
+
+use memchr::memchr2;
+
+use crate::ids::Uuid;
+use crate::stream_event::{ApiEvent, Delta, StreamEvent, StreamEventMore};
+
+const HEAD: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":"#;
+
+/// A delta in its usual form; `None` for everything else, well-formed or not.
+#[inline]
+pub(crate) fn read(text: &str) -> Option<StreamEvent<'_>> {
+    let rest = text.strip_prefix(HEAD)?;
+    let rest = rest.strip_suffix('\r').unwrap_or(rest);
+    // A control character may stand in no string, and nothing else here may hold one either.
+    if !is_clean(rest) {
+        return None;
+    }
+    let mut reader = Reader { rest };
+    let index = reader.number()?;
+    reader.skip(r#","delta":{"type":""#)?;
+    let kind = reader.delta_kind()?;
+    let piece = reader.string()?;
+    reader.skip("}}")?;
+    let delta = match kind {
+        DeltaKind::Text => Delta::Text(piece),
+        DeltaKind::Thinking => Delta::Thinking(piece),
+        DeltaKind::InputJson => Delta::InputJson(piece),
+        DeltaKind::Signature => Delta::Signature(piece),
+    };
+    reader.tail(ApiEvent::ContentBlockDelta { index, delta })
+}
+
+#[derive(Clone, Copy)]
+enum DeltaKind {
+    Text,
+    Thinking,
+    InputJson,
+    Signature,
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    #[inline]
+    fn skip(&mut self, expected: &str) -> Option<()> {
+        self.rest = self.rest.strip_prefix(expected)?;
+        Some(())
+    }
+
+    /// A number in the only form of JSON that needs no thought.
+    #[inline]
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        let mut end = 0;
+        for digit in self.rest.bytes().take_while(u8::is_ascii_digit).take(18) {
+            number = number * 10 + u64::from(digit - b'0');
+            end += 1;
+        }
+        let plain = end == 1 || (end > 1 && !self.rest.starts_with('0'));
+        let rest = &self.rest[end..];
+        if !plain || rest.starts_with(|next: char| matches!(next, '0'..='9' | '.' | 'e' | 'E')) {
+            return None;
+        }
+        self.rest = rest;
+        Some(number)
+    }
+
+    /// The delta's type and the name of its one member, up to the member's opening quote.
+    #[inline]
+    fn delta_kind(&mut self) -> Option<DeltaKind> {
+        const FORMS: [(&str, DeltaKind); 4] = [
+            (r#"text_delta","text":""#, DeltaKind::Text),
+            (r#"input_json_delta","partial_json":""#, DeltaKind::InputJson),
+            (r#"thinking_delta","thinking":""#, DeltaKind::Thinking),
+            (r#"signature_delta","signature":""#, DeltaKind::Signature),
+        ];
+        FORMS.into_iter().find_map(|(form, kind)| self.skip(form).map(|()| kind))
+    }
+
+    /// A string after its opening quote; borrowed when it has no escapes.
+    #[inline]
+    fn string(&mut self) -> Option<Cow<'a, str>> {
+        let bytes = self.rest.as_bytes();
+        let end = memchr2(b'"', b'\\', bytes)?;
+        if bytes[end] == b'\\' {
+            return self.escaped_string(end);
+        }
+        let text = &self.rest[..end];
+        self.rest = &self.rest[end + 1..];
+        Some(Cow::Borrowed(text))
+    }
+
+    /// A string whose first escape is here.
+    fn escaped_string(&mut self, escape: usize) -> Option<Cow<'a, str>> {
+        let bytes = self.rest.as_bytes();
+        let mut end = escape;
+        while bytes[end] == b'\\' {
+            end += 2;
+            end += memchr2(b'"', b'\\', bytes.get(end..)?)?;
+        }
+        let text = unescape(&self.rest[..end])?;
+        self.rest = &self.rest[end + 1..];
+        Some(Cow::Owned(text))
+    }
+
+    /// A string or null.
+    #[inline]
+    fn string_or_null(&mut self, text: &mut Option<Cow<'a, str>>) -> Option<()> {
+        if self.skip("null").is_none() {
+            self.skip("\"")?;
+            *text = Some(self.string()?);
+        }
+        Some(())
+    }
+
+    /// The members after the event, and the end of the line.
+    #[inline]
+    fn tail(mut self, event: ApiEvent<'a>) -> Option<StreamEvent<'a>> {
+        let (mut session_id, mut parent_tool_use_id, mut uuid) = (None, None, None);
+        let (mut ttft_ms, mut more) = (None, None);
+        // One bit per member: serde refuses a second one of the same name, so this must not pass it.
+        let mut seen = 0_u8;
+        loop {
+            let bit = if self.skip(r#","session_id":"#).is_some() {
+                self.string_or_null(&mut session_id)?;
+                1
+            } else if self.skip(r#","parent_tool_use_id":"#).is_some() {
+                self.string_or_null(&mut parent_tool_use_id)?;
+                2
+            } else if self.skip(r#","uuid":"#).is_some() {
+                self.string_or_null(&mut uuid)?;
+                4
+            } else if self.skip(",\"").is_some() {
+                self.rarer_member(&mut ttft_ms, &mut more)?
+            } else {
+                break;
+            };
+            if seen & bit != 0 {
+                return None;
+            }
+            seen |= bit;
+        }
+        (self.rest == "}").then_some(StreamEvent {
+            event,
+            session_id,
+            parent_tool_use_id,
+            uuid,
+            ttft_ms,
+            more,
+        })
+    }
+
+    /// A member that deltas of the recorded CLI do not have, after its opening quote; gives its bit.
+    fn rarer_member(
+        &mut self,
+        ttft_ms: &mut Option<u64>,
+        more: &mut Option<Box<StreamEventMore>>,
+    ) -> Option<u8> {
+        let end = memchr2(b'"', b'\\', self.rest.as_bytes())?;
+        let (name, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        self.skip("\":")?;
+        let mut text = None;
+        Some(match name {
+            "ttft_ms" => {
+                *ttft_ms = Some(self.number()?);
+                8
+            }
+            "user_message_uuid" => {
+                self.string_or_null(&mut text)?;
+                if let Some(uuid) = text {
+                    more.get_or_insert_default().user_message_uuid = Some(Uuid::from(&*uuid));
+                }
+                16
+            }
+            "api_message_id" => {
+                self.string_or_null(&mut text)?;
+                if let Some(id) = text {
+                    more.get_or_insert_default().api_message_id = Some(id.into_owned());
+                }
+                32
+            }
+            "thinking_display" => {
+                self.string_or_null(&mut text)?;
+                if let Some(display) = text {
+                    more.get_or_insert_default().thinking_display = Some(display.into_owned());
+                }
+                64
+            }
+            "event" | "user_message_uuids" | "abandoned_blocks" | "owed_rows" => return None,
+            // Any other is ignored, as serde does, if it is simple enough to see its end.
+            _ => {
+                if self.number().is_none() {
+                    self.string_or_null(&mut text)?;
+                }
+                0
+            }
+        })
+    }
+}
+
+/// Whether there are no control characters.
+#[inline]
+fn is_clean(text: &str) -> bool {
+    // Without an early end the compiler looks at many bytes at a time.
+    text.bytes().fold(u8::MAX, u8::min) >= 0x20
+}
+
+/// Undoes JSON escapes; `None` for what is not valid, and for surrogates, which serde handles.
+fn unescape(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        plain.push_str(&rest[..at]);
+        let mut taken = at + 2;
+        plain.push(match rest.as_bytes().get(at + 1)? {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                taken = at + 6;
+                let hex = rest.get(at + 2..taken)?;
+                if !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                    return None;
+                }
+                char::from_u32(u32::from_str_radix(hex, 16).ok()?)?
+            }
+            _ => return None,
+        });
+        rest = &rest[taken..];
+    }
+    plain.push_str(rest);
+    Some(plain)
+}

@@ -1,0 +1,71 @@
+//! The project's own commands: `cargo xtask COMMAND`.
+//!
+//! Only the command line is here. The one rule it keeps: one module and one match arm per command.
+
+// Telling a person what happened is what these commands are for.
+#![allow(clippy::print_stdout)]
+
+mod bench;
+mod drift;
+mod generate;
+mod process;
+mod record;
+mod setup;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[derive(Debug, Parser)]
+#[command(about = "Jackfield's own commands")]
+enum Command {
+    /// Measure what a line of the CLI costs, beside what it must cost.
+    Bench(bench::Arguments),
+    /// One of the floors of `bench`.
+    #[command(hide = true)]
+    BenchFloor {
+        /// Which.
+        floor: bench::floor::Floor,
+    },
+    /// Write the JSON Schema and the TypeScript types of the contract.
+    Gen {
+        /// Write nothing; fail if they are stale.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Compare what two CLIs say.
+    Drift(drift::Arguments),
+    /// Record cases with the real CLIs.
+    Record(record::Arguments),
+    /// Fetch the pinned CLIs into the cache folder.
+    Setup,
+    /// Set up what the tests need, and run everything.
+    Test,
+    /// Check what the house says of itself.
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    let result: Result<(), Box<dyn std::error::Error>> = match Command::parse() {
+        Command::Bench(arguments) => bench::run(&arguments).map_err(Into::into),
+        Command::BenchFloor { floor } => bench::floor::run(floor).map_err(Into::into),
+        Command::Gen { check: false } => generate::run().map_err(Into::into),
+        Command::Gen { check: true } => generate::check().map_err(Into::into),
+        Command::Drift(arguments) => drift::run(arguments).map_err(Into::into),
+        Command::Record(arguments) => record::run(arguments).map_err(Into::into),
+        Command::Setup => setup::run().map_err(Into::into),
+        Command::Test => test::run().map_err(Into::into),
+        Command::Tidy => tidy::run().map_err(Into::into),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            use std::io::Write as _;
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
