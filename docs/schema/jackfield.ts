@@ -255,7 +255,7 @@ export type Event = {
   /** The turn that is running or was the last to run; null before the first. */
   turn: TurnNumber | null,
   /** The tool call whose subagent it belongs to. */
-  parent_tool_call_id: ToolCallId | null,
+  parent_tool_call_id?: ToolCallId | null,
 } & (
 { "type": "run_started" } & RunStarted
 | { "type": "run_ended" } & RunEnded

@@ -89,24 +89,44 @@ fn write_members(body: &Body, out: &mut Vec<u8>) {
     out.pop();
 }
 
-fn write_number(mut number: u64, out: &mut Vec<u8>) {
-    let mut digits = [0_u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + u8::try_from(number % 10).unwrap_or_default();
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
+fn write_number(number: u64, out: &mut Vec<u8>) {
+    // A number cannot fail, nor can a vector that grows.
+    let _ = serde_json::to_writer(out, &number);
 }
 
 /// A JSON string; text that needs no escape, which is nearly all of it, is copied whole.
 fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    let bytes = text.as_bytes();
+    if is_plain(text.as_bytes()) {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        write_escaped(text.as_bytes(), out);
+    }
+    out.push(b'"');
+}
+
+/// Whether nothing needs an escape, eight bytes at a time.
+fn is_plain(bytes: &[u8]) -> bool {
+    const fn each(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+    // The highest bit of a byte is set where the byte is smaller than `than` (which is at most 128) …
+    let smaller = |word: u64, than: u8| word.wrapping_sub(each(than)) & !word;
+    // … and where it is equal, because only then is the difference smaller than 1. A borrow may set a bit
+    // above a true one as well, never without one.
+    let equal = |word: u64, to: u8| smaller(word ^ each(to), 1);
+    let special = |word: u64| (smaller(word, b' ') | equal(word, b'"') | equal(word, b'\\')) & each(0x80);
+
+    let Some(last) = bytes.last_chunk::<8>() else {
+        return bytes.iter().all(|&byte| ESCAPES[usize::from(byte)] == 0);
+    };
+    let (words, _) = bytes.as_chunks::<8>();
+    // The last word overlaps the one before, which costs less than looking at single bytes.
+    let found = words.iter().chain([last]).fold(0, |found, word| found | special(u64::from_ne_bytes(*word)));
+    found == 0
+}
+
+fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) {
     let mut from = 0;
     for (at, &byte) in bytes.iter().enumerate() {
         let escape = ESCAPES[usize::from(byte)];
@@ -124,7 +144,6 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(&bytes[from..]);
-    out.push(b'"');
 }
 
 /// For each byte the letter behind its backslash, or 0 if it stands for itself.

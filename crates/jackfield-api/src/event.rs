@@ -34,7 +34,7 @@ pub struct Event {
     /// The turn that is running or was the last to run; null before the first.
     pub turn: Option<TurnNumber>,
     /// The tool call whose subagent it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_tool_call_id: Option<ToolCallId>,
 }
 

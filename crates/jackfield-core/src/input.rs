@@ -32,6 +32,8 @@ pub enum Input<'a> {
     Sent(wire::OutboundMessage, By),
     /// A client asks for something.
     Command(CommandId, By, api::Command),
+    /// A program asks the CLI for something that is no command; the answer comes as one.
+    Request(CommandId, By, wire::HostRequest),
     /// A call that only the shell can do was done.
     Called(CallId, HostReply),
     /// A file was seen to change.

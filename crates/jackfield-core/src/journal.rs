@@ -161,7 +161,12 @@ impl Meta {
                     after: change.after.clone(),
                 });
             }
-            Input::Line(_) | Input::Sent(..) | Input::Command(..) | Input::Called(..) | Input::Stderr(_) => {
+            Input::Line(_)
+            | Input::Sent(..)
+            | Input::Command(..)
+            | Input::Request(..)
+            | Input::Called(..)
+            | Input::Stderr(_) => {
                 return None;
             }
         }

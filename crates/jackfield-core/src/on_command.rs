@@ -28,6 +28,12 @@ impl Session {
         }
     }
 
+    pub(crate) fn on_request(&mut self, id: CommandId, by: &By, request: HostRequest) {
+        if let Err((code, reason)) = self.request(&id, by, request) {
+            self.out.reject(id, code, reason);
+        }
+    }
+
     /// Does a command, or says why not. A command that is answered later is answered by the CLI's answer.
     fn obey(&mut self, id: &CommandId, by: &By, command: api::Command) -> Result<(), Refusal> {
         use api::Command;

@@ -117,6 +117,10 @@ impl Session {
             }
         }
         if text.is_empty() {
+            for attachment in words::attachments(&line.message.content) {
+                let notice = words::notice(NoticeLevel::Info, format!("the CLI added a {}", attachment.kind));
+                self.out.event_in(parent.as_ref(), notice);
+            }
             return;
         }
         if let Some(output) = words::command_output(&text) {

@@ -100,6 +100,7 @@ impl Session {
             Input::Unreadable { reason, text } => self.out.event(Malformed { reason, text }),
             Input::Sent(line, by) => self.on_sent(line, &by),
             Input::Command(id, by, command) => self.on_command(id, &by, command),
+            Input::Request(id, by, request) => self.on_request(id, &by, request),
             Input::Called(id, reply) => self.on_called(id, reply),
             Input::File(change) => self.on_file(&change),
             Input::Stderr(line) => self.on_stderr(line),

@@ -235,7 +235,7 @@ fn goes_on(body: &Body, item: ItemId) -> bool {
     match body {
         Body::MessageChunk(chunk) => chunk.item_id == item,
         Body::Reasoning(thought) => thought.item_id == item,
-        Body::ItemEnded(ended) => ended.item_id == item,
+        Body::ItemEnded(ended) if ended.item_id == item => true,
         body => !is_seen(body),
     }
 }

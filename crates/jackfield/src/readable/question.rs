@@ -29,8 +29,8 @@ pub(super) fn request(page: &mut Page, request: &PermissionRequest) {
         if let Some(reason) = &request.reason {
             page.line(DIM, reason);
         }
-        if let (PermissionKind::Tool, Some(Normalized::ShellExec(shell))) =
-            (request.kind, &request.normalized)
+        if let Some(Normalized::ShellExec(shell)) = &request.normalized
+            && !title.contains(&shell.command)
         {
             page.marked((DIM, "$"), PLAIN, &shell.command);
         }
