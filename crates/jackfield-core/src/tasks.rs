@@ -20,7 +20,8 @@ pub(crate) struct Tasks {
     just_ended: bool,
 }
 
-/// Whether a line announces a task's end. A mere change of its status does not: the announcement follows.
+/// Whether a line announces a task's end. A mere change of its status does not: the announcement follows, and
+/// tells the end once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Announces {
     End,
@@ -57,12 +58,14 @@ impl Tasks {
         task.usage = news.usage.or(task.usage.take());
         task.task_type = news.task_type.or(task.task_type.take());
         task.summary = news.summary.or(task.summary.take());
-        let task = task.clone();
+        let over = task.status != TaskStatus::Running;
         self.just_ended = announces == Announces::End;
         if self.just_ended {
+            out.event(task.clone());
             self.open.remove(task_id);
+        } else if !over {
+            out.event(task.clone());
         }
-        out.event(task);
     }
 
     /// Whether the last news was the end of a task; reading it forgets it.
@@ -84,11 +87,10 @@ impl Tasks {
     /// The run is over, and its tasks with it.
     pub(crate) fn end_run(&mut self, out: &mut Outbox) {
         while let Some((_, mut task)) = self.open.pop_first() {
-            if task.status != TaskStatus::Running {
-                continue;
+            if task.status == TaskStatus::Running {
+                task.status = TaskStatus::Stopped;
+                task.summary = Some("the run ended".to_owned());
             }
-            task.status = TaskStatus::Stopped;
-            task.summary = Some("the run ended".to_owned());
             out.event(task);
         }
     }

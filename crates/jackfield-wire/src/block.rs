@@ -211,7 +211,7 @@ impl Block {
     /// Fails only when the line holds lone surrogates: it is then repaired and read again, while a
     /// malformed block would be the end of the matter.
     fn read(raw: &RawValue) -> Result<Self, serde_json::Error> {
-        let (tag, error) = match tag::member(raw.get(), "type") {
+        let (tag, error) = match tag::inner(raw.get()) {
             Ok(Some(tag)) => match Self::read_as(&tag, raw) {
                 Some(Ok(block)) => return Ok(block),
                 Some(Err(error)) => (tag.into_owned(), error),

@@ -1,6 +1,6 @@
-//! The usual delta, read by hand.
+//! The usual delta, and the ends of blocks and messages, read by hand.
 //!
-//! It knows one form, the one the CLI writes; on anything else it gives up and serde reads the
+//! It knows one form of each, the one the CLI writes; on anything else it gives up and serde reads the
 //! line. The rule: what it reads is what serde would have read.
 
 use std::borrow::Cow;
@@ -10,9 +10,12 @@ use memchr::memchr2;
 use crate::ids::Uuid;
 use crate::stream_event::{ApiEvent, Delta, StreamEvent, StreamEventMore};
 
-const HEAD: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":"#;
+const HEAD: &str = r#"{"type":"stream_event","event":{"type":""#;
+const DELTA: &str = r#"content_block_delta","index":"#;
+const BLOCK_STOP: &str = r#"content_block_stop","index":"#;
+const MESSAGE_STOP: &str = r#"message_stop"}"#;
 
-/// A delta in its usual form; `None` for everything else, well-formed or not.
+/// A stream event in its usual form; `None` for everything else, well-formed or not.
 #[inline]
 pub(crate) fn read(text: &str) -> Option<StreamEvent<'_>> {
     let rest = text.strip_prefix(HEAD)?;
@@ -22,6 +25,9 @@ pub(crate) fn read(text: &str) -> Option<StreamEvent<'_>> {
         return None;
     }
     let mut reader = Reader { rest };
+    if reader.skip(DELTA).is_none() {
+        return reader.stop();
+    }
     let index = reader.number()?;
     reader.skip(r#","delta":{"type":""#)?;
     let kind = reader.delta_kind()?;
@@ -49,6 +55,17 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// The end of a block or of a message.
+    fn stop(mut self) -> Option<StreamEvent<'a>> {
+        if self.skip(MESSAGE_STOP).is_some() {
+            return self.tail(ApiEvent::MessageStop);
+        }
+        self.skip(BLOCK_STOP)?;
+        let index = self.number()?;
+        self.skip("}")?;
+        self.tail(ApiEvent::ContentBlockStop { index })
+    }
+
     #[inline]
     fn skip(&mut self, expected: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(expected)?;

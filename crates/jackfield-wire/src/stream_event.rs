@@ -326,7 +326,7 @@ impl<'a> Delta<'a> {
 }
 
 fn required_tag<'a>(text: &'a str, complaint: &'static str) -> Result<Cow<'a, str>, serde_json::Error> {
-    tag::member(text, "type")?.ok_or_else(|| serde::de::Error::custom(complaint))
+    tag::inner(text)?.ok_or_else(|| serde::de::Error::custom(complaint))
 }
 
 fn owned(text: Cow<'_, str>) -> Cow<'static, str> {

@@ -31,6 +31,14 @@ pub(crate) fn member<'a>(
     found.map(string).transpose()
 }
 
+/// The `type` of an object inside a line that was read as JSON already.
+pub(crate) fn inner(text: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
+    match shortcut(text) {
+        Some((kind, _)) => Ok(Some(Cow::Borrowed(kind))),
+        None => member(text, "type"),
+    }
+}
+
 /// The string that a raw value is.
 pub(crate) fn string(raw: &RawValue) -> Result<Cow<'_, str>, serde_json::Error> {
     lenient::text(&mut serde_json::Deserializer::from_str(raw.get()))
