@@ -70,7 +70,10 @@ impl Session {
             _ => PermissionKind::Tool,
         };
         let tool_call_id: Option<api::ToolCallId> = ask.tool_use_id.as_ref().map(|id| id.as_str().into());
-        let parent = tool_call_id.as_ref().and_then(|id| self.calls.parent_of(id));
+        // A subagent's question may come before the line that tells its call [tools/subagent].
+        let by_call = tool_call_id.as_ref().and_then(|id| self.calls.parent_of(id));
+        let by_agent = || self.run.as_ref()?.tasks.call_of(ask.agent_id.as_deref()?);
+        let parent = by_call.or_else(by_agent);
         let input = words::json(&ask.input);
         // Newer versions ask about a plan with an empty input; the plan is in the call (2.1.325/exit_plan).
         let called = tool_call_id.as_ref().and_then(|id| self.calls.input_of(id));

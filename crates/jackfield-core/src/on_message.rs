@@ -150,7 +150,10 @@ impl Session {
         let told = line.uuid.as_ref().is_some_and(|uuid| self.prompts.is_known(uuid.as_str()));
         let output_only = self.run.as_ref().is_some_and(|run| run.launch.input_seen == InputSeen::OutputOnly);
         if output_only {
+            let text = words::command_echo(&text).unwrap_or(text);
             self.out.event(user_message(line, text));
+        } else if words::command_echo(&text).is_some() {
+            // The prompt of a custom command in other words [slash/custom].
         } else if !told && words::is_tagged(&text) {
             // `<bash-input>` and the like [basic/bash_command_type].
             self.out.event(words::notice(NoticeLevel::Info, text));

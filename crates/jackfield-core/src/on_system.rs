@@ -84,7 +84,14 @@ impl Session {
                     self.out.notice(NoticeLevel::Warning, refusal.content);
                 }
             }
-            System::ModelRefusalNoFallback(refusal) => self.out.notice(NoticeLevel::Warning, refusal.content),
+            System::ModelRefusalNoFallback(refusal) => {
+                let said = [Some(refusal.content), refusal.api_refusal_explanation].into_iter().flatten();
+                let text = said.into_iter().find(|text| !text.is_empty());
+                self.out.notice(
+                    NoticeLevel::Warning,
+                    text.unwrap_or_else(|| "the model refused to answer".to_owned()),
+                );
+            }
             System::SessionTitleChanged(changed) => {
                 let title = changed.title.unwrap_or_default();
                 self.out.notice(NoticeLevel::Info, format!("the session is now called \"{title}\""));

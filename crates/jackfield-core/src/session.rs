@@ -162,6 +162,10 @@ impl Session {
             Inbound::ToolUseSummary(summary) => self.out.notice(NoticeLevel::Info, summary.summary),
             Inbound::AuthStatus(status) => self.on_auth_status(*status),
             Inbound::ConversationReset(_) => {
+                if !self.prompts.is_empty() {
+                    // It is the first that is heard of the turn that resets (2.1.325/clear).
+                    self.in_turn();
+                }
                 self.out.notice(NoticeLevel::Info, "the conversation begins anew");
             }
             Inbound::CommandLifecycle(lifecycle) => self.on_command_lifecycle(&lifecycle),

@@ -77,6 +77,11 @@ impl Tasks {
         self.open.contains_key(id)
     }
 
+    /// The call that started a task.
+    pub(crate) fn call_of(&self, id: &str) -> Option<ToolCallId> {
+        self.open.get(&TaskId::from(id))?.tool_call_id.clone()
+    }
+
     /// Whether a task that this call started still runs.
     pub(crate) fn runs_for(&self, call: &ToolCallId) -> bool {
         let runs =

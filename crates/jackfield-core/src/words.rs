@@ -40,6 +40,20 @@ pub(crate) fn command_output(text: &str) -> Option<&str> {
     Some(inner.strip_suffix("</local-command-stdout>").unwrap_or(inner))
 }
 
+/// The prompt behind the CLI's own wording of a slash command.
+pub(crate) fn command_echo(text: &str) -> Option<String> {
+    let between = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        rest.split_once(&format!("</{tag}>")).map(|(inner, _)| inner.trim())
+    };
+    if !text.trim_start().starts_with("<command-") {
+        return None;
+    }
+    let name = between("command-name")?;
+    let arguments = between("command-args").unwrap_or_default();
+    Some(format!("{name} {arguments}").trim_end().to_owned())
+}
+
 /// Whether a text is one of the CLI's own, in tags.
 pub(crate) fn is_tagged(text: &str) -> bool {
     text.trim_start().starts_with('<')
