@@ -163,8 +163,12 @@ impl Session {
     /// What a slash command printed. Within a turn it is an answer; otherwise somebody changed a setting.
     fn on_command_output(&mut self, output: &str) {
         let Some(run) = &mut self.run else { return };
+        // Where only the output is seen, a turn that has said nothing else is a command's.
+        let output_only = run.launch.input_seen == InputSeen::OutputOnly;
         match run.turn_mut() {
-            Some(turn) if turn.trigger == api::conversation::Trigger::Command => {
+            Some(turn)
+                if (output_only && !turn.spoke) || turn.trigger == api::conversation::Trigger::Command =>
+            {
                 turn.spoke = true;
                 run.main.say(output, &mut self.out);
             }

@@ -163,13 +163,12 @@ impl Session {
         };
         if run.status.as_ref() != Some(&status) {
             let before = run.status.replace(status.clone());
-            if let Some(before) = before {
-                if before.permission_mode != status.permission_mode {
-                    self.out.event(ModeChanged { permission_mode: status.permission_mode.clone() });
-                }
-                if before.model != status.model {
-                    self.out.event(ModelChanged { model: status.model.clone(), reason: None });
-                }
+            let mode = run.mode.replace(status.permission_mode.clone());
+            if mode.is_some_and(|mode| mode != status.permission_mode) {
+                self.out.event(ModeChanged { permission_mode: status.permission_mode.clone() });
+            }
+            if before.is_some_and(|before| before.model != status.model) {
+                self.out.event(ModelChanged { model: status.model.clone(), reason: None });
             }
             self.out.event(status);
         }
@@ -203,12 +202,13 @@ impl Session {
     /// A mode is in effect; told if it is another than before.
     pub(crate) fn mode_is(&mut self, mode: &str) {
         let Some(run) = &mut self.run else { return };
-        match &mut run.status {
-            Some(status) if status.permission_mode == mode => return,
-            Some(status) => mode.clone_into(&mut status.permission_mode),
-            None => {}
+        if let Some(status) = &mut run.status {
+            mode.clone_into(&mut status.permission_mode);
         }
-        self.out.event(ModeChanged { permission_mode: mode.to_owned() });
+        if run.mode.as_deref() != Some(mode) {
+            run.mode = Some(mode.to_owned());
+            self.out.event(ModeChanged { permission_mode: mode.to_owned() });
+        }
     }
 
     /// Replaces the list of commands; told if it is another than before.

@@ -42,6 +42,8 @@ pub(crate) struct Run {
     /// The commands came with their descriptions; names alone must not replace them.
     pub(crate) commands_described: bool,
     pub(crate) status: Option<api::session::SessionStatus>,
+    /// The permission mode that was told last.
+    pub(crate) mode: Option<String>,
     /// The last result was a failure, and clients know it.
     pub(crate) told_failure: bool,
     pub(crate) ending: Ending,
@@ -107,6 +109,7 @@ impl Run {
             meter: Meter::default(),
             commands_described: false,
             status: None,
+            mode: None,
             told_failure: false,
             ending: Ending::default(),
             stderr: VecDeque::new(),

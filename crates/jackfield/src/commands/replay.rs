@@ -8,10 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use jackfield_api::Timestamp;
 use jackfield_core::journal::{Entry, Player};
-use jackfield_core::{Input, Launch, Options, Session};
-use jackfield_wire::{DEFAULT_LINE_LIMIT, Decoded, Inbound, Line, Lines, Malformed, RequestId};
+use jackfield_core::{Launch, Options, Session};
+use jackfield_wire::{DEFAULT_LINE_LIMIT, Line, Lines};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -55,7 +54,7 @@ impl Replay {
             player: Player::new(Session::new(Options::default()), launch(&self.file)),
             output: Output::new(self.printing),
             pace: self.follow.then(|| Pace { began: Instant::now(), first: None, speed: self.speed }),
-            at: None,
+            is_journal: false,
             number: 0,
         };
         let mut lines = Lines::new(LINE_LIMIT);
@@ -71,7 +70,7 @@ impl Replay {
             }
         }
         lines.finish(|line| failed = show.line(line).err());
-        failed.map_or_else(|| Ok(show.output.flush()?), Err)
+        failed.map_or_else(|| show.end(), Err)
     }
 }
 
@@ -81,8 +80,8 @@ struct Show {
     player: Player,
     output: Output,
     pace: Option<Pace>,
-    /// When the last entry happened; None before the first.
-    at: Option<Timestamp>,
+    /// Whether an entry was seen.
+    is_journal: bool,
     /// The line's number in the file.
     number: u64,
 }
@@ -114,21 +113,24 @@ impl Show {
             )]
             thread::sleep(wait);
         }
-        self.at = Some(entry.at());
+        self.is_journal = true;
         self.player.play(entry);
         Ok(self.output.drain(self.player.session())?)
     }
 
     fn bad(&mut self, reason: &str, text: &str) -> Result<(), Failure> {
-        let Some(at) = self.at else {
+        if !self.is_journal {
             let (path, reason) = (self.name.clone(), reason.to_owned());
             return Err(Failure::NoJournal { path, line: self.number, reason });
-        };
-        let reason = format!("no journal entry: {reason}");
-        let message = Inbound::Malformed(Malformed { tag: None, reason, request_id: RequestId::Missing });
-        let line = Decoded { text: text.into(), repaired: false, message };
-        self.player.session().handle(at, Input::Line(line));
+        }
+        self.player.unreadable(format!("no journal entry: {reason}"), text.to_owned());
         Ok(self.output.drain(self.player.session())?)
+    }
+
+    fn end(mut self) -> Result<(), Failure> {
+        self.player.session().finish();
+        self.output.drain(self.player.session())?;
+        Ok(self.output.flush()?)
     }
 }
 

@@ -1,0 +1,12 @@
+//! The program as its users meet it: a process with pipes, files and exit codes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bad_files;
+mod bad_lines;
+mod large_lines;
+mod outputs;
+mod program;
+mod readable;
+mod real_cli;
+mod same_events;
