@@ -167,7 +167,7 @@ impl By {
 }
 
 /// A command's name, chosen by the client.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommandId(pub Arc<str>);
 
 /// A call's name, chosen by the machine.

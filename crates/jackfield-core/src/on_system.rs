@@ -254,9 +254,14 @@ impl Session {
                 (task.task_id, news, Announces::Change)
             }
             System::TaskNotification(task) => {
+                // An announced end is an end, whatever its word.
+                let ended = match status(&task.status) {
+                    TaskStatus::Running => TaskStatus::Stopped,
+                    ended => ended,
+                };
                 let news = TaskNews {
                     tool_call_id: call(task.tool_use_id),
-                    status: Some(status(&task.status)),
+                    status: Some(ended),
                     usage: task.usage.as_ref().map(usage),
                     summary: Some(task.summary),
                     ..TaskNews::default()

@@ -22,12 +22,17 @@ pub fn kill_tree(id: u32) {
     let _ = kill_process(root, Signal::KILL);
 }
 
-/// Kills every process whose working folder is inside this one (where `/proc` tells): what the CLI left behind
-/// when it ended has no parent by which to find it.
-pub fn kill_inside(folder: &Path) {
+/// Every process whose working folder is inside this one (where `/proc` tells).
+pub fn inside(folder: &Path) -> Vec<u32> {
     let works_inside =
         |id: &u32| fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
-    for left in all().filter(works_inside).filter_map(pid) {
+    all().filter(works_inside).collect()
+}
+
+/// Kills every process whose working folder is inside this one: what the CLI left behind when it ended has no
+/// parent by which to find it.
+pub fn kill_inside(folder: &Path) {
+    for left in inside(folder).into_iter().filter_map(pid) {
         let _ = kill_process(left, Signal::KILL);
     }
 }
