@@ -7,6 +7,7 @@
 
 mod bench;
 mod drift;
+mod fuzz;
 mod generate;
 mod process;
 mod record;
@@ -30,6 +31,8 @@ enum Command {
         /// Which.
         floor: bench::floor::Floor,
     },
+    /// Try inputs that nobody thought of.
+    Fuzz(fuzz::Arguments),
     /// Write the JSON Schema and the TypeScript types of the contract.
     Gen {
         /// Write nothing; fail if they are stale.
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
     let result: Result<(), Box<dyn std::error::Error>> = match Command::parse() {
         Command::Bench(arguments) => bench::run(&arguments).map_err(Into::into),
         Command::BenchFloor { floor } => bench::floor::run(floor).map_err(Into::into),
+        Command::Fuzz(arguments) => fuzz::run(&arguments).map_err(Into::into),
         Command::Gen { check: false } => generate::run().map_err(Into::into),
         Command::Gen { check: true } => generate::check().map_err(Into::into),
         Command::Drift(arguments) => drift::run(arguments).map_err(Into::into),

@@ -1,0 +1,33 @@
+//! What the core must show: every recording, the eight properties, and what no recording holds.
+//!
+//! * `recordings` – the events of every recording, as snapshots
+//! * `total`, `deterministic`, `framing_blind`, `conserving`, `closed`, `join_anywhere`, `indifferent`,
+//!   `accounted_for` – the properties, over recordings and (where they hold for any input) mutated ones
+//! * `scenarios`, `prompts`, `commands`, `endings` – hand-written inputs
+//! * `corpus` – what the fuzzer has found, again
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod accounted_for;
+mod closed;
+mod commands;
+mod conserving;
+mod corpus;
+mod deterministic;
+mod endings;
+mod fixtures;
+mod framing_blind;
+mod indifferent;
+mod join_anywhere;
+mod mutation;
+mod prompts;
+mod recordings;
+mod scenarios;
+mod scene;
+mod silent;
+mod total;
+
+// One harness for the fuzzer and for these tests; `pub` there is for the fuzz targets.
+#[allow(unreachable_pub)]
+#[path = "../../../../fuzz/src/harness/mod.rs"]
+mod harness;
