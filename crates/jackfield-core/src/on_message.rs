@@ -70,7 +70,14 @@ impl Session {
                 let input = words::json(&block.input);
                 self.calls.call(block.id.as_str().into(), &block.name, input, parent.cloned(), &mut self.out);
             }
-            Block::ToolResult(block) => self.on_tool_result(block, None),
+            Block::ToolResult(block) => self.on_tool_result(block, None, failed(block)),
+            Block::ServerToolResult(block) => {
+                self.on_tool_result(
+                    block,
+                    None,
+                    failed(block) || words::is_server_error(block.content.as_ref()),
+                );
+            }
             // It has no words.
             Block::RedactedThinking(_) => {}
             Block::Image(_) | Block::Document(_) => {
@@ -106,7 +113,7 @@ impl Session {
                 match block {
                     Block::ToolResult(result) => {
                         self.in_turn();
-                        self.on_tool_result(result, line.tool_use_result.as_ref());
+                        self.on_tool_result(result, line.tool_use_result.as_ref(), failed(result));
                     }
                     Block::Unknown { tag, raw } | Block::Malformed { tag, raw, .. } => {
                         let unknown = Unknown { tag: format!("user/{tag}"), text: raw.get().to_owned() };
@@ -176,9 +183,13 @@ impl Session {
         }
     }
 
-    fn on_tool_result(&mut self, block: &wire::ToolResultBlock, structured: Option<&wire::Raw>) {
+    fn on_tool_result(
+        &mut self,
+        block: &wire::ToolResultBlock,
+        structured: Option<&wire::Raw>,
+        is_error: bool,
+    ) {
         let id = ToolCallId::from(block.tool_use_id.as_str());
-        let is_error = block.is_error == Some(true);
         if let Some(run) = &mut self.run {
             let outcome = if is_error { PermissionOutcome::Lost } else { PermissionOutcome::Allowed };
             run.questions.tool_ended(&id, outcome, &mut self.out);
@@ -203,6 +214,10 @@ impl Session {
         let taken = self.prompts.bound(&named);
         self.enter(taken);
     }
+}
+
+fn failed(block: &wire::ToolResultBlock) -> bool {
+    block.is_error == Some(true)
 }
 
 fn user_message(line: &User, text: String) -> UserMessage {

@@ -34,6 +34,15 @@ pub(crate) fn milliseconds(number: f64) -> u64 {
     whole
 }
 
+/// Whether the content of a result of the API's own tools says that it failed: `{"type": "…_error", …}`.
+pub(crate) fn is_server_error(content: Option<&wire::Raw>) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Tag {
+        r#type: String,
+    }
+    content.and_then(|raw| raw.parse::<Tag>().ok()).is_some_and(|tag| tag.r#type.ends_with("_error"))
+}
+
 /// What a local command printed, without the tags around it.
 pub(crate) fn command_output(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("<local-command-stdout>")?;

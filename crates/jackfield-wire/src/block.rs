@@ -26,6 +26,8 @@ pub enum Block {
     ToolUse(ToolUseBlock),
     /// A call of one of the API's own tools.
     ServerToolUse(ToolUseBlock),
+    /// The result of a tool that ran on the API's side.
+    ServerToolResult(ToolResultBlock),
     /// A tool's result.
     ToolResult(ToolResultBlock),
     /// An image.
@@ -234,10 +236,12 @@ impl Block {
             "thinking" => serde_json::from_str(text).map(Self::Thinking),
             "redacted_thinking" => serde_json::from_str(text).map(Self::RedactedThinking),
             "tool_use" => serde_json::from_str(text).map(Self::ToolUse),
-            "server_tool_use" => serde_json::from_str(text).map(Self::ServerToolUse),
+            "server_tool_use" | "mcp_tool_use" => serde_json::from_str(text).map(Self::ServerToolUse),
             "tool_result" => serde_json::from_str(text).map(Self::ToolResult),
             "image" => serde_json::from_str(text).map(Self::Image),
             "document" => serde_json::from_str(text).map(Self::Document),
+            // `web_search_tool_result`, `code_execution_tool_result`, `mcp_tool_result` and their like.
+            tag if tag.ends_with("_tool_result") => serde_json::from_str(text).map(Self::ServerToolResult),
             _ => return None,
         })
     }

@@ -412,3 +412,29 @@ fn a_limit_of_the_account_is_told() {
         })]
     );
 }
+
+#[test]
+fn a_tool_of_the_api_ends_with_its_own_kind_of_result() {
+    let mut scene = Scene::in_turn();
+    for id in ["srvtoolu_1", "srvtoolu_2"] {
+        let call =
+            json!({ "type": "server_tool_use", "id": id, "name": "web_search", "input": { "query": "tea" } });
+        scene.cli(&assistant("msg_1", call));
+    }
+    let found = json!([{ "type": "web_search_result", "url": "https://tea.example", "title": "Tea" }]);
+    let failed = json!({ "type": "web_search_tool_result_error", "error_code": "unavailable" });
+    let ended: Vec<Value> = [("srvtoolu_1", found), ("srvtoolu_2", failed)]
+        .into_iter()
+        .flat_map(|(id, content)| {
+            let result = json!({ "type": "web_search_tool_result", "tool_use_id": id, "content": content });
+            let told = scene.cli(&assistant("msg_1", result));
+            of_type(&told, &["tool_update"])
+        })
+        .collect();
+    let statuses: Vec<_> =
+        ended.iter().map(|update| (&update["tool_call_id"], &update["tool_status"])).collect();
+    assert_eq!(
+        statuses,
+        [(&json!("srvtoolu_1"), &json!("complete")), (&json!("srvtoolu_2"), &json!("error"))]
+    );
+}

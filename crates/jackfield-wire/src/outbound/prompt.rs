@@ -316,7 +316,11 @@ impl TryFrom<Block> for PromptBlock {
             Block::Malformed { tag, reason, .. } => {
                 Err(complaint(&format!("malformed `{tag}` block: {reason}")))
             }
-            Block::Thinking(_) | Block::RedactedThinking(_) | Block::ToolUse(_) | Block::ServerToolUse(_) => {
+            Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolUse(_)
+            | Block::ServerToolUse(_)
+            | Block::ServerToolResult(_) => {
                 Err(complaint("a prompt cannot hold a block that only models write"))
             }
         }
