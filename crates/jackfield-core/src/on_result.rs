@@ -64,6 +64,10 @@ impl Session {
             },
         });
         run.told_failure = failed;
+        if run.ending.waits_for_the_turn() {
+            // What was interrupted for the sake of the end has stopped.
+            self.out.close_stdin();
+        }
         if failed {
             self.out.event(words::turn_failure(line, turn.and_then(|turn| turn.error)));
         }

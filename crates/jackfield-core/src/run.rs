@@ -190,6 +190,11 @@ impl Ending {
         self.next = Some((step, later(now, STEP)));
     }
 
+    /// The input is closed as soon as the turn is over.
+    pub(crate) fn waits_for_the_turn(&self) -> bool {
+        matches!(self.next, Some((Step::CloseStdin, _)))
+    }
+
     pub(crate) fn is_wanted(&self) -> bool {
         self.next.is_some()
     }
