@@ -12,6 +12,7 @@ mod generate;
 mod process;
 mod record;
 mod setup;
+mod soak;
 mod test;
 mod tidy;
 mod workspace;
@@ -45,6 +46,8 @@ enum Command {
     Record(record::Arguments),
     /// Fetch the pinned CLIs into the cache folder.
     Setup,
+    /// Run the seeded fault loops at their full length.
+    Soak(soak::Arguments),
     /// Set up what the tests need, and run everything.
     Test,
     /// Check what the house says of itself.
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Command::Drift(arguments) => drift::run(arguments).map_err(Into::into),
         Command::Record(arguments) => record::run(arguments).map_err(Into::into),
         Command::Setup => setup::run().map_err(Into::into),
+        Command::Soak(arguments) => soak::run(&arguments).map_err(Into::into),
         Command::Test => test::run().map_err(Into::into),
         Command::Tidy => tidy::run().map_err(Into::into),
     };

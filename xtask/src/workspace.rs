@@ -94,6 +94,9 @@ pub(crate) struct Dependency {
     pub(crate) name: String,
     /// When it is needed.
     pub(crate) kind: Option<Kind>,
+    /// Whether only a feature brings it in.
+    #[serde(default)]
+    optional: bool,
 }
 
 /// When a dependency is needed; always, if it has none of these.
@@ -134,18 +137,24 @@ impl Metadata {
         self.packages.iter().filter(|package| self.workspace_members.contains(&package.id))
     }
 
-    /// Everything that is linked into `package`, each with the way to it, itself left out.
+    /// Everything that is linked into `package`, each with the way to it, itself left out. What only a feature
+    /// of one of our own crates brings in is not: the whole tree is resolved at once, generator included.
     pub(crate) fn linked_into<'a>(&'a self, package: &'a Package) -> BTreeMap<&'a str, Vec<&'a str>> {
         let names: BTreeMap<&str, &str> =
             self.packages.iter().map(|package| (&*package.id, &*package.name)).collect();
         let nodes: BTreeMap<&str, &Node> = self.resolve.nodes.iter().map(|node| (&*node.id, node)).collect();
+        let members: BTreeMap<&str, &Package> = self.members().map(|member| (&*member.id, member)).collect();
+        let optional = |id: &str, name: &str| {
+            let asked = members.get(id).map(|member| &*member.dependencies).unwrap_or_default();
+            asked.iter().any(|dependency| dependency.name == name && dependency.optional)
+        };
         let mut found = BTreeMap::new();
         let mut open = vec![(&*package.id, vec![&*package.name])];
         while let Some((id, way)) = open.pop() {
             for edge in nodes.get(id).map(|node| &*node.deps).unwrap_or_default() {
                 let linked = edge.dep_kinds.iter().any(|kind| kind.kind.is_none());
                 let name = names.get(&*edge.pkg).copied().unwrap_or_default();
-                if linked && !found.contains_key(name) {
+                if linked && !optional(id, name) && !found.contains_key(name) {
                     let way: Vec<&str> = way.iter().copied().chain([name]).collect();
                     found.insert(name, way.clone());
                     open.push((&edge.pkg, way));

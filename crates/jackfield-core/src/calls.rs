@@ -10,14 +10,22 @@ use jackfield_api as api;
 use api::tool::{ToolCall, ToolPreparing, ToolStatus, ToolUpdate};
 use api::trouble::NoticeLevel;
 use api::{Json, Normalized, ToolCallId};
+use jackfield_wire::{HookToolResult, Raw};
 
 use crate::outbox::Outbox;
 use crate::tools::{self, TodoList, ToolResult};
+use crate::words;
+
+/// The name of a `PostToolUse` hook that the machine answers itself. Inside a subagent the line of a result
+/// lacks its structured form, and so what a file held before; the hook is told it, just before that line.
+pub const RESULT_HOOK: &str = "jackfield-result";
 
 /// Open calls, by id, and the to-do list that some of them keep.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     open: BTreeMap<ToolCallId, Open>,
+    /// Structured results that a hook was told, until the lines of their results come.
+    told: BTreeMap<ToolCallId, Raw>,
     todos: TodoList,
 }
 
@@ -99,7 +107,16 @@ impl Calls {
             .insert(id, Open { name: name.to_owned(), parent, called: Some(Called { normalized, input }) });
     }
 
-    /// Its result has come. Tells whether the call was open.
+    /// A hook is told what a tool did. Only what changes a file is kept: the rest is in the result's line.
+    pub(crate) fn tell_result(&mut self, id: ToolCallId, told: &HookToolResult) {
+        let Some(structured) = &told.tool_response else { return };
+        let normalized = tools::normalize(&told.tool_name, &words::json(&told.tool_input));
+        if matches!(normalized, Normalized::ModifyFile(_)) {
+            self.told.insert(id, structured.clone());
+        }
+    }
+
+    /// Its result has come.
     pub(crate) fn finish(
         &mut self,
         id: &ToolCallId,
@@ -107,6 +124,9 @@ impl Calls {
         output: Option<Json>,
         out: &mut Outbox,
     ) {
+        let told = self.told.remove(id);
+        let structured = result.structured.or(told.as_ref().map(Raw::get));
+        let result = &ToolResult { structured, ..*result };
         let Some(open) = self.open.remove(id) else {
             out.notice(NoticeLevel::Warning, format!("a result came for tool call {id}, which is not open"));
             return;
@@ -177,6 +197,7 @@ impl Calls {
         while let Some(id) = self.open.keys().next().cloned() {
             self.give_up(&id, "the run ended without a result for this call", out);
         }
+        self.told.clear();
     }
 
     /// The input of an open call, for a question about it.
@@ -190,6 +211,7 @@ impl Calls {
     }
 
     fn give_up(&mut self, id: &ToolCallId, why: &str, out: &mut Outbox) {
+        self.told.remove(id);
         let Some(open) = self.open.remove(id) else { return };
         out.event_in(
             open.parent.as_ref(),

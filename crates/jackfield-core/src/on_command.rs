@@ -4,6 +4,8 @@
 //! [control/all_subtypes_valid], and some bad arguments silence it for ever. A good command becomes a line to
 //! write; a bad one is rejected and changes nothing.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use jackfield_api as api;
 use jackfield_wire as wire;
 
@@ -227,6 +229,10 @@ fn cancel_request(uuid: &api::Uuid) -> HostRequest {
     HostRequest::CancelAsyncMessage(wire::CancelAsyncMessage { message_uuid: uuid.as_str().into() })
 }
 
+fn plain_text(base64: &str) -> Option<String> {
+    String::from_utf8(STANDARD.decode(base64).ok()?).ok()
+}
+
 fn prompt_line(prompt: &api::command::Prompt) -> Result<Outbound, Refusal> {
     let invalid = |reason: &str| (RejectionCode::Invalid, reason.to_owned());
     if prompt.uuid.as_str().is_empty() {
@@ -245,7 +251,17 @@ fn prompt_line(prompt: &api::command::Prompt) -> Result<Outbound, Refusal> {
                 wire::PromptBlock::Image { source }
             }
             Content::Document { media_type, base64 } => {
-                let source = wire::Source::Base64 { media_type: media_type.clone(), data: base64.clone() };
+                let source = match media_type.as_str() {
+                    "application/pdf" => {
+                        wire::Source::Base64 { media_type: media_type.clone(), data: base64.clone() }
+                    }
+                    // The API takes a text only as such.
+                    "text/plain" => {
+                        let data = plain_text(base64).ok_or_else(|| invalid("the document is not text"))?;
+                        wire::Source::Text { media_type: media_type.clone(), data }
+                    }
+                    _ => return Err(invalid("a document must be PDF or plain text")),
+                };
                 wire::PromptBlock::Document { source, title: None, context: None }
             }
         });

@@ -17,6 +17,7 @@ use api::{Json, PendingId};
 use serde::Deserialize;
 use wire::{CliRequest, ControlOutcome, HostRequest, Outbound, PermissionUpdate, RequestId};
 
+use crate::calls::RESULT_HOOK;
 use crate::input::{By, CallId, HostCall, HostReply};
 use crate::questions::CalledWhat;
 use crate::run::later;
@@ -137,6 +138,14 @@ impl Session {
         );
         let tool_call_id: Option<api::ToolCallId> =
             hook.tool_use_id.as_ref().filter(|_| about_a_tool).map(|id| id.as_str().into());
+        if let (wire::HookDetail::PostToolUse(result), Some(id)) = (&hook.input.detail, &tool_call_id) {
+            self.calls.tell_result(id.clone(), result);
+        }
+        if hook.callback_id.as_str() == RESULT_HOOK {
+            let nothing = wire::HostAnswer::Hook(Box::default());
+            self.out.write(Outbound::answer(id, nothing), By::Host);
+            return;
+        }
         let what = CalledWhat::Hook {
             event: hook.input.event.as_str().to_owned(),
             name: hook.callback_id.as_str().to_owned(),

@@ -34,6 +34,38 @@ pub(crate) use self::file_change::{file_change, file_updated};
 pub(crate) use self::title::title;
 pub(crate) use self::todos::TodoList;
 
+/// Tools that change and send nothing by themselves, or that a person is asked about in any case. What a
+/// subagent does is its own calls.
+const READ_ONLY: [&str; 19] = [
+    "Agent",
+    "AskUserQuestion",
+    "BashOutput",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "Glob",
+    "Grep",
+    "LS",
+    "NotebookRead",
+    "Read",
+    "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskUpdate",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+];
+
+/// The tools that change files, as the CLI matches names in a hook.
+pub const FILE_TOOLS: &str = "Edit|MultiEdit|NotebookEdit|Write";
+
+/// Whether a tool changes and sends nothing by itself. One that is not known does.
+pub fn is_read_only(tool_name: &str) -> bool {
+    READ_ONLY.contains(&tool_name)
+}
+
 /// The kind's shape of a call, from its input.
 pub(crate) fn normalize(tool_name: &str, input: &Json) -> Normalized {
     Fields::read(input.get())

@@ -36,7 +36,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     match Arguments::parse().command.run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             failure.print();

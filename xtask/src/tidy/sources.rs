@@ -46,8 +46,8 @@ pub(super) fn machine_paths(house: &House) -> Vec<Finding> {
     findings
 }
 
-/// The first path in a line that begins in a person's folder; `/home/user` is everybody's and nobody's, and
-/// the recordings use it.
+/// The first path in a line that begins in a person's folder. The recordings' `/home/user` and the examples'
+/// `/home/me` are everybody's and nobody's, and an installer has a folder of its own there.
 fn machine_path(line: &str) -> Option<&str> {
     // Taken apart, so that this file is not a finding.
     const ALONE: [&str; 2] = [concat!("/", "root/"), concat!("/", "work/")];
@@ -65,7 +65,7 @@ fn machine_path(line: &str) -> Option<&str> {
     let named = WITH_NAME.iter().flat_map(|folder| line.match_indices(folder)).filter_map(|(at, folder)| {
         let rest = &line[at + folder.len()..];
         let name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).next()?;
-        (!name.is_empty() && name != "user").then_some(at)
+        (!matches!(name, "" | "user" | "me" | "linuxbrew")).then_some(at)
     });
     alone.chain(named).filter(|&at| starts(at)).min().map(until_end)
 }

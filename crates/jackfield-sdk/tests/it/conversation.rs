@@ -1,0 +1,234 @@
+//! Conversations that go on in another run, judged by what the API is sent.
+
+use jackfield_api::{Body, Uuid};
+use jackfield_sdk::{Callbacks, ConversationError, Pace, Session, TurnError};
+use jackfield_testkit::api::{HttpError, Reply};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::place::{PATIENCE, Place, all, eventually, gated, say, start, until, with_both_clis};
+
+with_both_clis!(
+    a_failed_turn_is_tried_again_as_if_it_had_not_been,
+    a_failed_first_turn_begins_a_conversation_anew,
+    a_turn_that_was_killed_is_tried_again,
+    what_was_interrupted_is_tried_again_with_its_pictures,
+    only_what_failed_is_tried_again,
+    a_crashed_session_is_resumed,
+    a_fork_leaves_the_conversation_as_it_is,
+    a_fork_at_a_message_forgets_what_came_after,
+    a_conversation_is_rewound_to_before_a_prompt,
+    the_mode_in_effect_is_kept,
+);
+
+fn refused() -> Reply {
+    let body = json!({"type": "error", "error": {"type": "permission_error", "message": "not for you"}});
+    let http = HttpError { status: 403, headers: [].into(), body };
+    Reply { http: Some(http), ..Reply::text("") }
+}
+
+/// What was said in the last request, without what the CLI adds.
+fn last_said(place: &Place) -> Vec<String> {
+    let requests = place.requests();
+    let messages = requests.last().unwrap()["messages"].as_array().unwrap().clone();
+    let texts = |message: &Value| match &message["content"] {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    };
+    let added = |text: &String| {
+        text.starts_with("<system-reminder>") || text.starts_with("# ") || text.starts_with("[Image")
+    };
+    let spoken = messages.iter().filter(|message| message["role"] != "system");
+    spoken.flat_map(texts).filter(|text| !added(text)).collect()
+}
+
+async fn finish(turn: jackfield_sdk::Turn) -> String {
+    let result = timeout(PATIENCE, turn.result()).await.unwrap().unwrap();
+    assert_eq!(result.error, None);
+    result.text
+}
+
+/// Says something, and gives the prompt's name and the last message of its turn.
+async fn exchange(session: &Session, text: &str) -> (Uuid, Uuid) {
+    let turn = session.prompt(text).await.unwrap();
+    let uuid = turn.uuid().clone();
+    let result = timeout(PATIENCE, turn.result()).await.unwrap().unwrap();
+    assert_eq!(result.error, None);
+    (uuid, result.figures.last_message_uuid.unwrap())
+}
+
+/// The CLI writes in the background; what is not written when it is killed is gone.
+async fn written(place: &Place, session: &Session, message: &Uuid) {
+    let (history, id) = (place.options().history().unwrap(), session.cli_session_id().unwrap());
+    let is_there = || {
+        let messages = history.message_uuids(&id).unwrap_or_default();
+        messages.iter().any(|one| one.as_str() == message.as_str())
+    };
+    eventually("the message is on disk", is_there).await;
+}
+
+async fn kill(session: &Session) {
+    let mut events = session.events(Pace::Lossless);
+    jackfield_testkit::processes::signal(session.ready().answer.pid.unwrap(), Signal::KILL);
+    until(&mut events, |body| matches!(body, Body::RunEnded(_))).await;
+}
+
+async fn a_failed_turn_is_tried_again_as_if_it_had_not_been(version: &str) {
+    let place =
+        Place::new(version, vec![Reply::text("One."), refused(), Reply::text("Two."), Reply::text("Three.")])
+            .await;
+    let session = start(place.options(), Callbacks::new()).await;
+    say(&session, "one").await;
+    assert!(say(&session, "two").await.error.is_some());
+    let (again, turn) = session.retry().await.unwrap();
+    assert_eq!(finish(turn).await, "Two.");
+    assert_eq!(last_said(&place), ["one", "One.", "two"]);
+    assert_eq!(again.cli_session_id().unwrap(), session.cli_session_id().unwrap());
+    say(&again, "three").await;
+    assert_eq!(last_said(&place), ["one", "One.", "two", "Two.", "three"]);
+    again.close().await;
+}
+
+async fn a_failed_first_turn_begins_a_conversation_anew(version: &str) {
+    let place = Place::new(version, vec![refused(), Reply::text("One.")]).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    assert!(say(&session, "one").await.error.is_some());
+    let (again, turn) = session.retry().await.unwrap();
+    assert_eq!(finish(turn).await, "One.");
+    assert_eq!(last_said(&place), ["one"]);
+    again.close().await;
+}
+
+async fn a_turn_that_was_killed_is_tried_again(version: &str) {
+    let place = Place::new(
+        version,
+        vec![
+            Reply::text("One."),
+            gated("a long text that is never told to its end", "gate"),
+            Reply::text("Two."),
+        ],
+    )
+    .await;
+    let session = start(place.options(), Callbacks::new()).await;
+    let mut events = session.events(Pace::Lossless);
+    let (_, last) = exchange(&session, "one").await;
+    written(&place, &session, &last).await;
+    let turn = session.prompt("two").await.unwrap();
+    place.api.gates().reached("gate").await;
+    until(&mut events, |body| matches!(body, Body::MessageChunk(chunk) if chunk.text.contains("long"))).await;
+    kill(&session).await;
+    assert_eq!(turn.result().await.unwrap_err(), TurnError::RunEnded);
+    let (again, turn) = session.retry().await.unwrap();
+    assert_eq!(finish(turn).await, "Two.");
+    assert_eq!(last_said(&place), ["one", "One.", "two"]);
+    again.close().await;
+}
+
+async fn what_was_interrupted_is_tried_again_with_its_pictures(version: &str) {
+    let place = Place::new(
+        version,
+        vec![gated("a long text that is never told to its end", "gate"), Reply::text("seen")],
+    )
+    .await;
+    let session = start(place.options(), Callbacks::new()).await;
+    let mut events = session.events(Pace::Lossless);
+    let gif = b"GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01D\0;";
+    let content = vec![jackfield_sdk::content::text("look"), jackfield_sdk::content::picture(gif).unwrap()];
+    let turn = session.prompt_with(content, jackfield_api::session::Priority::Next).await.unwrap();
+    until(&mut events, |body| matches!(body, Body::MessageChunk(_))).await;
+    session.interrupt().await.unwrap();
+    assert_eq!(turn.result().await.unwrap().error.unwrap().code, "interrupted");
+    let (again, turn) = session.retry().await.unwrap();
+    assert_eq!(finish(turn).await, "seen");
+    assert_eq!(last_said(&place), ["look"]);
+    let sent = place.requests().last().unwrap()["messages"].to_string();
+    assert!(sent.contains("image/gif"), "{sent}");
+    again.close().await;
+}
+
+async fn only_what_failed_is_tried_again(version: &str) {
+    let place = Place::new(version, vec![Reply::text("One.")]).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    assert!(matches!(session.retry().await.unwrap_err(), ConversationError::NothingFailed));
+    say(&session, "one").await;
+    assert!(matches!(session.retry().await.unwrap_err(), ConversationError::NothingFailed));
+    session.close().await;
+    assert!(matches!(session.retry().await.unwrap_err(), ConversationError::NothingFailed));
+}
+
+async fn a_crashed_session_is_resumed(version: &str) {
+    let place = Place::new(version, vec![Reply::text("One."), Reply::text("Two.")]).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    let (_, last) = exchange(&session, "one").await;
+    written(&place, &session, &last).await;
+    kill(&session).await;
+    let resumed = session.resume().await.unwrap();
+    exchange(&resumed, "two").await;
+    assert_eq!(last_said(&place), ["one", "One.", "two"]);
+    assert_eq!(resumed.cli_session_id().unwrap(), session.cli_session_id().unwrap());
+    resumed.close().await;
+}
+
+async fn a_fork_leaves_the_conversation_as_it_is(version: &str) {
+    let place = Place::new(version, ["One.", "Fork.", "Two."].map(Reply::text).to_vec()).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    exchange(&session, "one").await;
+    let fork = session.fork().await.unwrap();
+    assert_ne!(fork.cli_session_id().unwrap(), session.cli_session_id().unwrap());
+    exchange(&fork, "other").await;
+    assert_eq!(last_said(&place), ["one", "One.", "other"]);
+    exchange(&session, "two").await;
+    assert_eq!(last_said(&place), ["one", "One.", "two"]);
+    fork.close().await;
+    session.close().await;
+}
+
+async fn a_fork_at_a_message_forgets_what_came_after(version: &str) {
+    let place = Place::new(version, ["One.", "Two.", "Fork."].map(Reply::text).to_vec()).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    let (_, answered) = exchange(&session, "one").await;
+    exchange(&session, "two").await;
+    let fork = session.fork_at(&answered).await.unwrap();
+    exchange(&fork, "other").await;
+    assert_eq!(last_said(&place), ["one", "One.", "other"]);
+    fork.close().await;
+    session.close().await;
+}
+
+async fn a_conversation_is_rewound_to_before_a_prompt(version: &str) {
+    let place = Place::new(version, ["One.", "Two.", "Again.", "Anew."].map(Reply::text).to_vec()).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    let (first, _) = exchange(&session, "one").await;
+    let (second, _) = exchange(&session, "two").await;
+    let rewound = session.rewind(&second).await.unwrap();
+    exchange(&rewound, "two, in other words").await;
+    assert_eq!(last_said(&place), ["one", "One.", "two, in other words"]);
+    rewound.close().await;
+    let rewound = session.rewind(&first).await.unwrap();
+    exchange(&rewound, "one, in other words").await;
+    assert_eq!(last_said(&place), ["one, in other words"]);
+    rewound.close().await;
+    let unknown = session.rewind(&"11111111-1111-4111-8111-111111111111".into()).await.unwrap_err();
+    assert!(matches!(unknown, ConversationError::NoSuchMessage(_)), "{unknown}");
+    session.close().await;
+}
+
+async fn the_mode_in_effect_is_kept(version: &str) {
+    let place = Place::new(version, ["One.", "Two."].map(Reply::text).to_vec()).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    session.set_mode("plan").await.unwrap();
+    exchange(&session, "one").await;
+    let resumed = session.resume().await.unwrap();
+    let mut events = resumed.events(Pace::Lossless);
+    exchange(&resumed, "two").await;
+    resumed.close().await;
+    let status = |body: &Body| {
+        if let Body::SessionStatus(status) = body { Some(status.permission_mode.clone()) } else { None }
+    };
+    let modes: Vec<_> = all(&mut events).await.iter().filter_map(|event| status(&event.body)).collect();
+    assert_eq!(modes, ["plan"]);
+}
