@@ -94,6 +94,9 @@ impl Session {
     }
 
     /// Events from the oldest that is kept on. Any number of readers, each at its own pace.
+    ///
+    /// A lossless reader that nobody reads holds the CLI back once it is [`LOSSLESS_LIMIT`](crate::LOSSLESS_LIMIT)
+    /// behind: who keeps one must read it, or a long turn never ends.
     pub fn events(&self, pace: Pace) -> Events {
         self.shared.log.reader(pace, None)
     }

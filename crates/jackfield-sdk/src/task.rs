@@ -3,12 +3,13 @@
 //! One loop. Selecting only says what happened (`Woken`); what to do about it is decided by the machine in a
 //! plain call, and the wishes that come out are performed here. Nobody else touches the process.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::ready;
+use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_api::command::{Rejection, RejectionCode, Reply, Verdict};
@@ -36,8 +37,6 @@ use crate::writer::{self, Write, Written};
 
 /// How much of the CLI's output is read at once.
 const CHUNK: usize = 64 * 1024;
-/// The same for standard error.
-const STDERR_CHUNK: usize = 4 * 1024;
 /// More reports than lines may wait: the writer never has to wait for one to be read.
 const REPORTS: usize = writer::WAITING + 16;
 /// The longest line of standard error that is kept.
@@ -125,11 +124,15 @@ struct Pipes {
 }
 
 /// Runs a session until its process is gone.
-pub(crate) async fn run(process: Process, parts: Parts, mut asks: mpsc::Receiver<Ask>) {
+///
+/// Not an `async fn`: that would hold everything it is given a second time, for as long as the session lives.
+pub(crate) fn run(
+    process: Process,
+    parts: Parts,
+    mut asks: mpsc::Receiver<Ask>,
+) -> impl Future<Output = ()> + Send {
     let (to_stdin, wanted) = mpsc::channel(writer::WAITING);
     let (report, mut written) = mpsc::channel(REPORTS);
-    // Polled here and not in a task of its own: so a line is reported before the CLI's answer to it is read.
-    let mut writer = pin!(writer::write(process.stdin, wanted, report));
     let mut pipes =
         Pipes { stdout: Some(process.stdout), stderr: Some(process.stderr), exit: None, patience: None };
     let mut lines = Lines::new(parts.line_limit);
@@ -143,81 +146,87 @@ pub(crate) async fn run(process: Process, parts: Parts, mut asks: mpsc::Receiver
     task.progress = parts.progress;
     task.feed(Input::Started(parts.launch));
     task.flush();
-    let (mut asked, mut writing, mut writer_lives) = (true, true, true);
 
-    while !pipes.are_over() {
-        // What a process leaves in its pipe when it is gone is little, and nobody waits for room to say it.
-        let full = task.log.is_full() && pipes.exit.is_none();
-        let due = task.deadline();
-        let woken = tokio::select! {
-            read = read(&mut pipes.stdout, CHUNK), if pipes.stdout.is_some() && !full => Woken::Out(read),
-            read = read(&mut pipes.stderr, STDERR_CHUNK), if pipes.stderr.is_some() => Woken::Err(read),
-            ask = asks.recv(), if asked => Woken::Asked(ask),
-            done = written.recv(), if writing => Woken::Written(done),
-            () = &mut writer, if writer_lives => Woken::WriterEnded,
-            exit = task.leash.ended(), if pipes.exit.is_none() => Woken::Exited(exit),
-            Some(Ok((id, reply))) = task.calls.join_next() => Woken::Called(id, reply),
-            Some(Ok((id, verdict))) = task.decisions.join_next() => Woken::Decided(id, verdict),
-            () = task.log.drained(), if full => Woken::Drained,
-            () = until(due), if due.is_some() => Woken::Due,
-            () = until(pipes.patience), if pipes.patience.is_some() => Woken::LateEnough,
-        };
-        match woken {
-            Woken::Out(Ok(chunk)) if !chunk.is_empty() => {
-                // First what these lines may be an answer to.
-                while let Ok(done) = written.try_recv() {
-                    task.written(done);
+    async move {
+        // Polled here and not in a task of its own: so a line is reported before the CLI's answer to it is read.
+        let mut writer = pin!(writer::write(process.stdin, wanted, report));
+        let (mut asked, mut writing, mut writer_lives) = (true, true, true);
+        while !pipes.are_over() {
+            // What a process leaves in its pipe when it is gone is little, and nobody waits for room to say it.
+            let full = task.log.is_full() && pipes.exit.is_none();
+            let due = task.deadline();
+            let woken = tokio::select! {
+                read = read(&mut pipes.stdout), if pipes.stdout.is_some() && !full => Woken::Out(read),
+                read = read(&mut pipes.stderr), if pipes.stderr.is_some() => Woken::Err(read),
+                ask = asks.recv(), if asked => Woken::Asked(ask),
+                done = written.recv(), if writing => Woken::Written(done),
+                () = &mut writer, if writer_lives => Woken::WriterEnded,
+                exit = task.leash.ended(), if pipes.exit.is_none() => Woken::Exited(exit),
+                Some(Ok((id, reply))) = task.calls.join_next() => Woken::Called(id, reply),
+                Some(Ok((id, verdict))) = task.decisions.join_next() => Woken::Decided(id, verdict),
+                () = task.log.drained(), if full => Woken::Drained,
+                () = until(due), if due.is_some() => Woken::Due,
+                () = until(pipes.patience), if pipes.patience.is_some() => Woken::LateEnough,
+            };
+            match woken {
+                Woken::Out(Ok(chunk)) if !chunk.is_empty() => {
+                    // First what these lines may be an answer to.
+                    while let Ok(done) = written.try_recv() {
+                        task.written(done);
+                    }
+                    lines.feed(&chunk, |line| task.line(&line));
+                    BUFFER.set(chunk);
                 }
-                lines.feed(&chunk, |line| task.line(&line));
-            }
-            Woken::Out(_) => {
-                lines.finish(|line| task.line(&line));
-                pipes.stdout = None;
-                pipes.patience.get_or_insert(Instant::now() + LAST_WORDS);
-            }
-            Woken::Err(Ok(chunk)) if !chunk.is_empty() => {
-                stderr_lines.feed(&chunk, |line| task.stderr(&line));
-            }
-            Woken::Err(_) => {
-                stderr_lines.finish(|line| task.stderr(&line));
-                pipes.stderr = None;
-            }
-            Woken::Asked(Some(ask)) => task.ask(ask),
-            Woken::Asked(None) => {
-                asked = false;
-                if !task.detached {
-                    // The last handle is gone: so is the session, with everything it started.
+                Woken::Out(_) => {
+                    lines.finish(|line| task.line(&line));
+                    pipes.stdout = None;
+                    pipes.patience.get_or_insert(Instant::now() + LAST_WORDS);
+                }
+                Woken::Err(Ok(chunk)) if !chunk.is_empty() => {
+                    stderr_lines.feed(&chunk, |line| task.stderr(&line));
+                    BUFFER.set(chunk);
+                }
+                Woken::Err(_) => {
+                    stderr_lines.finish(|line| task.stderr(&line));
+                    pipes.stderr = None;
+                }
+                Woken::Asked(Some(ask)) => task.ask(ask),
+                Woken::Asked(None) => {
+                    asked = false;
+                    if !task.detached {
+                        // The last handle is gone: so is the session, with everything it started.
+                        task.act(Signal::Kill);
+                    }
+                }
+                Woken::Written(Some(done)) => task.written(done),
+                Woken::Written(None) => writing = false,
+                Woken::WriterEnded => writer_lives = false,
+                Woken::Exited(exit) => {
+                    pipes.exit = Some(exit);
+                    pipes.patience = Some(Instant::now() + LAST_WORDS);
+                }
+                Woken::Called(id, reply) => {
+                    task.calling.remove(&id);
+                    task.feed(Input::Called(id, reply));
+                }
+                Woken::Decided(id, verdict) => task.decided(id, verdict),
+                Woken::Due => task.feed(Input::Timeout),
+                Woken::Drained => {}
+                Woken::LateEnough => {
+                    // A pipe that somebody else still holds, or a process that has closed its output and stays.
                     task.act(Signal::Kill);
+                    (pipes.stdout, pipes.stderr) = (None, None);
+                    pipes.patience = Some(Instant::now() + LAST_WORDS);
                 }
             }
-            Woken::Written(Some(done)) => task.written(done),
-            Woken::Written(None) => writing = false,
-            Woken::WriterEnded => writer_lives = false,
-            Woken::Exited(exit) => {
-                pipes.exit = Some(exit);
-                pipes.patience = Some(Instant::now() + LAST_WORDS);
-            }
-            Woken::Called(id, reply) => {
-                task.calling.remove(&id);
-                task.feed(Input::Called(id, reply));
-            }
-            Woken::Decided(id, verdict) => task.decided(id, verdict),
-            Woken::Due => task.feed(Input::Timeout),
-            Woken::Drained => {}
-            Woken::LateEnough => {
-                // A pipe that somebody else still holds, or a process that has closed its output and stays.
-                task.act(Signal::Kill);
-                (pipes.stdout, pipes.stderr) = (None, None);
-                pipes.patience = Some(Instant::now() + LAST_WORDS);
-            }
+            task.flush();
         }
+        task.feed(Input::Exited(pipes.exit.unwrap_or(Exit::OutputEnded)));
+        // Who hears of the end may go on with the session at once.
+        drop(lock);
         task.flush();
+        task.log.close();
     }
-    task.feed(Input::Exited(pipes.exit.unwrap_or(Exit::OutputEnded)));
-    // Who hears of the end may go on with the session at once.
-    drop(lock);
-    task.flush();
-    task.log.close();
 }
 
 impl Pipes {
@@ -226,14 +235,26 @@ impl Pipes {
     }
 }
 
+thread_local! {
+    /// What this thread reads into. Between a look and the use of what was seen a task stays on its thread; so all
+    /// sessions of a thread share one buffer, and one that waits holds none.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// What there is to read; nothing at the end.
-async fn read<R: AsyncReadExt + Unpin>(from: &mut Option<R>, at_most: usize) -> io::Result<Vec<u8>> {
+async fn read<R: AsyncReadExt + Unpin>(from: &mut Option<R>) -> io::Result<Vec<u8>> {
     let Some(from) = from else { return Ok(Vec::new()) };
     poll_fn(|context| {
-        // Made anew for each look, so that a session that waits holds no buffer.
-        let mut chunk = Vec::with_capacity(at_most);
-        let read = ready!(pin!(from.read_buf(&mut chunk)).poll(context));
-        read.map(|_| chunk).into()
+        let mut chunk = BUFFER.take();
+        chunk.clear();
+        chunk.reserve_exact(CHUNK);
+        match pin!(from.read_buf(&mut chunk)).poll(context) {
+            Poll::Ready(read) => Poll::Ready(read.map(|_| chunk)),
+            Poll::Pending => {
+                BUFFER.set(chunk);
+                Poll::Pending
+            }
+        }
     })
     .await
 }
@@ -420,7 +441,9 @@ impl Task {
 
     fn write(&mut self, write: Write) {
         if let Err(mpsc::error::TrySendError::Full(_)) = self.to_stdin.try_send(write) {
+            // It is so far behind that it does not read any more.
             self.leash.signal(Signal::Kill);
+            self.machine.handle(self.now(), Input::Signalled(Signal::Kill));
         }
     }
 
@@ -489,6 +512,8 @@ impl Task {
     fn flush(&mut self) {
         self.log.append(&mut self.told);
         self.log.tell();
+        // A session that waits holds no room for events.
+        self.told = Vec::new();
     }
 }
 

@@ -348,7 +348,7 @@ async fn a_wedged_cli_is_ended_and_its_session_resumed(version: &str) {
     let mut raw = session.raw();
     let setting = tokio::spawn(async move { session.set_mode("plan").await });
     timeout(PATIENCE, raw.recv()).await.unwrap().unwrap();
-    super::faults::pass(Duration::from_secs(31)).await;
+    super::endings::pass(Duration::from_secs(31)).await;
     assert_eq!(code(timeout(PATIENCE, setting).await.unwrap().unwrap()), RejectionCode::TimedOut);
     let end = until(&mut events, |body| matches!(body, Body::RunEnded(_))).await;
     let Body::RunEnded(end) = &end.body else { unreachable!() };

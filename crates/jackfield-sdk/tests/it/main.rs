@@ -4,6 +4,7 @@
 mod content;
 mod control;
 mod conversation;
+mod endings;
 mod examples;
 mod fake;
 mod faults;

@@ -116,20 +116,27 @@ fn progress(fake: &Fake) -> u64 {
     line.parse().unwrap()
 }
 
-/// Waits until the session reads no more of the fake's output. Each look is a hundred rounds of the session's
-/// task, in each of which it would have read if it wanted to.
+/// Whether the fake sleeps, which it does only when nobody takes what it writes.
+fn sleeps(fake: &Fake) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", fake.process())).unwrap();
+    stat.rsplit_once(") ").unwrap().1.starts_with('S')
+}
+
+/// Waits until the session reads no more of the fake's output: the fake sleeps, and goes on sleeping for some
+/// hundred rounds of the session's task, in each of which it would have read if it wanted to.
 async fn stands_still(session: &Session, fake: &Fake) -> u64 {
-    let mut before = u64::MAX;
     timeout(PATIENCE, async {
         loop {
-            for _ in 0..100 {
+            let before = sleeps(fake).then(|| progress(fake));
+            for _ in 0..500 {
                 session.snapshot().await;
             }
-            let now = progress(fake);
-            if now == before {
-                return now;
+            if let Some(before) = before
+                && sleeps(fake)
+                && progress(fake) == before
+            {
+                return before;
             }
-            before = now;
         }
     })
     .await
