@@ -8,6 +8,7 @@ pub(crate) mod floor;
 
 mod callgrind;
 mod measure;
+mod sdk;
 mod stream;
 
 use std::path::PathBuf;
@@ -29,6 +30,12 @@ pub(crate) struct Arguments {
     /// Count instructions under valgrind instead of seconds; the counts repeat, but take minutes.
     #[arg(long)]
     callgrind: bool,
+    /// Measure the peers of the SDK too; they are installed from their registries.
+    #[arg(long)]
+    peers: bool,
+    /// The Node for the peer that needs one; may be given more than once.
+    #[arg(long, default_value = "node", requires = "peers")]
+    node: Vec<PathBuf>,
 }
 
 /// Why nothing could be measured.
@@ -105,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), BenchError> {
         "\nA session of {lines} lines costs {:.2} times as much per line as one of {short_lines}.",
         last / first
     );
-    Ok(())
+    sdk::run(&stream, arguments)
 }
 
 /// Each program in turn, again and again; per program all its runs.

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -71,6 +71,8 @@ pub(crate) struct Task {
     servers: BTreeMap<String, Arc<Serve>>,
     turns: Turns,
     answers: BTreeMap<CommandId, Answer>,
+    /// Answers of this wake-up.
+    answered: Vec<(Answer, Result<Reply, Rejection>)>,
     next_command: u64,
     /// Events of this wake-up.
     told: Vec<Event>,
@@ -171,9 +173,7 @@ pub(crate) fn run(
             match woken {
                 Woken::Out(Ok(chunk)) if !chunk.is_empty() => {
                     // First what these lines may be an answer to.
-                    while let Ok(done) = written.try_recv() {
-                        task.written(done);
-                    }
+                    task.take_reports(&mut written);
                     lines.feed(&chunk, |line| task.line(&line));
                     BUFFER.set(chunk);
                 }
@@ -219,6 +219,9 @@ pub(crate) fn run(
                     pipes.patience = Some(Instant::now() + LAST_WORDS);
                 }
             }
+            // The CLI is given its work before anybody else is woken.
+            writer_lives = writer_lives && is_pending(writer.as_mut()).await;
+            task.take_reports(&mut written);
             task.flush();
         }
         task.feed(Input::Exited(pipes.exit.unwrap_or(Exit::OutputEnded)));
@@ -259,6 +262,11 @@ async fn read<R: AsyncReadExt + Unpin>(from: &mut Option<R>) -> io::Result<Vec<u
     .await
 }
 
+/// Lets a future do what it can at once; whether there is more to come.
+async fn is_pending(mut future: Pin<&mut impl Future>) -> bool {
+    poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
+}
+
 async fn until(instant: Option<Instant>) {
     if let Some(instant) = instant {
         sleep_until(instant).await;
@@ -284,6 +292,7 @@ impl Task {
             servers: BTreeMap::new(),
             turns: Turns::default(),
             answers: BTreeMap::new(),
+            answered: Vec::new(),
             next_command: 0,
             told: Vec::new(),
             to_stdin,
@@ -369,6 +378,12 @@ impl Task {
         id
     }
 
+    fn take_reports(&mut self, written: &mut mpsc::Receiver<Written>) {
+        while let Ok(done) = written.try_recv() {
+            self.written(done);
+        }
+    }
+
     fn written(&mut self, done: Written) {
         match done {
             Written::Line(message, by) => {
@@ -424,9 +439,7 @@ impl Task {
                     self.machine.handle(now, Input::Signalled(signal));
                 }
                 Output::Answer(id, result) => {
-                    if let Some(answer) = self.answers.remove(&id) {
-                        let _ = answer.send(result);
-                    }
+                    self.answered.extend(self.answers.remove(&id).map(|answer| (answer, result)));
                 }
                 Output::Call(id, call) => self.call(id, call),
                 Output::CallWithdrawn(id) => {
@@ -511,9 +524,13 @@ impl Task {
     /// Tells what this wake-up brought.
     fn flush(&mut self) {
         self.log.append(&mut self.told);
-        self.log.tell();
         // A session that waits holds no room for events.
         self.told = Vec::new();
+        self.log.tell();
+        for (answer, result) in self.answered.drain(..) {
+            // Who no longer waits does not mind.
+            let _ = answer.send(result);
+        }
     }
 }
 
