@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{PendingId, Seq, SessionId, TaskId, ToolCallId, TurnNumber, Uuid};
+use crate::id::{PendingId, SessionId, TaskId, ToolCallId, TurnNumber, Uuid};
 use crate::json::Json;
 use crate::permission::Remember;
 use crate::session::{Priority, SessionOrigin};
@@ -36,6 +36,7 @@ commands! {
     "prompt" => #[doc = "Says something to the model."] Prompt,
     "edit_queued" => #[doc = "Changes a prompt that still waits."] EditQueued,
     "cancel_queued" => #[doc = "Takes back a prompt that still waits."] CancelQueued,
+    "reorder_queued" => #[doc = "Puts prompts that still wait into another order."] ReorderQueued,
     "interrupt" => #[doc = "Stops the running turn."] Interrupt,
     "answer" => #[doc = "Answers an open question."] Answer,
     "set_mode" => #[doc = "Sets the permission mode."] SetMode,
@@ -50,20 +51,29 @@ commands! {
     "rename" => #[doc = "Gives the session a title."] Rename,
     "archive" => #[doc = "Puts the session out of the way, or back."] Archive,
     "close" => #[doc = "Ends the session's run."] Close,
-    "subscribe" => #[doc = "Asks for a session's events."] Subscribe,
-    "unsubscribe" => #[doc = "Asks for no more of them."] Unsubscribe,
+    "delete" => #[doc = "Ends the session and removes it from the host."] Delete,
+    "import" => #[doc = "Takes conversations of the CLI's own history into the host."] Import,
+    "set_budget" => #[doc = "Sets what the session may cost."] SetBudget,
 }
 
 /// Begins a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
-#[derive(Eq)]
 pub struct CreateSession {
     /// The folder to work in.
     pub cwd: String,
+    /// Who answers; the CLI if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
+    /// Its title; the first prompt gives one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The model; the CLI's default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How much effort the model makes, as the CLI names it: `low`, `medium`, `high`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// The permission mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
@@ -75,15 +85,56 @@ pub struct CreateSession {
     pub mcp_servers: Option<Json>,
     /// What the session may cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_budget_cents: Option<u64>,
+    pub max_budget_usd: Option<f64>,
+    /// Whether the folder's own hooks, MCP servers and settings take part.
+    #[serde(default)]
+    pub trusted: bool,
     /// Whether it begins anew, goes on or copies.
     pub origin: SessionOrigin,
-    /// The CLI session to go on from or copy.
+    /// The host's session to go on from or copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<SessionId>,
+    /// The CLI session to go on from or copy, where the host has none of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cli_session_id: Option<String>,
     /// The message to go on from; the last if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_at: Option<Uuid>,
+}
+
+impl CreateSession {
+    /// A new session in a folder, with nothing else said.
+    pub fn new(cwd: impl Into<String>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            agent: None,
+            title: None,
+            model: None,
+            effort: None,
+            permission_mode: None,
+            max_thinking_tokens: None,
+            mcp_servers: None,
+            max_budget_usd: None,
+            trusted: false,
+            origin: SessionOrigin::New,
+            from: None,
+            cli_session_id: None,
+            resume_at: None,
+        }
+    }
+}
+
+/// Who answers in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+#[derive(Default)]
+pub enum Agent {
+    /// The Claude Code CLI.
+    #[default]
+    Claude,
+    /// The built-in scripted one, which needs neither an account nor the CLI.
+    Demo,
 }
 
 /// Says something to the model.
@@ -143,6 +194,17 @@ pub struct EditQueued {
 pub struct CancelQueued {
     /// The prompt.
     pub uuid: Uuid,
+}
+
+/// Puts prompts that still wait into another order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct ReorderQueued {
+    /// The prompts that come first, in this order; the others keep their order behind them. A prompt that
+    /// has to move waits on under a new name, which the `queue` tells. Priorities stay: a `next` still
+    /// comes before a `later`.
+    pub order: Vec<Uuid>,
 }
 
 /// Stops the running turn.
@@ -361,25 +423,28 @@ pub struct Archive {
 #[derive(Eq, Default)]
 pub struct Close {}
 
-/// Asks for a session's events.
+/// Ends the session and removes it from the host. The CLI's own record of it stays.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
-#[derive(Eq)]
-pub struct Subscribe {
-    /// The session.
-    pub session_id: SessionId,
-    /// The last event that the client has; from the beginning if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<Seq>,
+#[derive(Eq, Default)]
+pub struct Delete {}
+
+/// Takes conversations of the CLI's own history into the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq, Default)]
+pub struct Import {
+    /// The CLI's own ids of them; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cli_session_ids: Vec<String>,
 }
 
-/// Asks for no more of a session's events.
+/// Sets what the session may cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
-#[derive(Eq)]
-pub struct Unsubscribe {
-    /// The session.
-    pub session_id: SessionId,
+pub struct SetBudget {
+    /// In US dollars, over all its runs; no limit if null.
+    pub max_budget_usd: Option<f64>,
 }
 
 /// What a command brought, once it was accepted.
@@ -391,9 +456,11 @@ pub enum Reply {
     Done(Done),
     /// It was done, and this is what the CLI answered.
     Told(Told),
+    /// It was done, and there is a new session.
+    Created(Created),
 }
 
-by_tag!(Reply, "type", { "done" => Done, "told" => Told });
+by_tag!(Reply, "type", { "done" => Done, "told" => Told, "created" => Created });
 
 /// Nothing more to say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -408,6 +475,15 @@ pub struct Done {}
 pub struct Told {
     /// Its words, as JSON.
     pub answer: Json,
+}
+
+/// There is a new session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct Created {
+    /// Its name.
+    pub session_id: SessionId,
 }
 
 /// Why a command was not done.

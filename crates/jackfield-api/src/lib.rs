@@ -10,6 +10,7 @@
 //! * [`session`], [`conversation`], [`tool`], [`permission`], [`usage`], [`trouble`] – the events' bodies
 //! * [`normalized`] – one shape per kind of tool
 //! * [`command`] – what a client asks
+//! * [`socket`] – what goes over a WebSocket; [`host`] – lists, the desk, rules, search, money, files
 //! * [`snapshot`] – a transcript at a `seq`
 //! * [`codec`] – an event to and from one line of JSON
 //! * [`id`], [`json`] – names and opaque values
@@ -18,12 +19,14 @@ pub mod codec;
 pub mod command;
 pub mod conversation;
 pub mod event;
+pub mod host;
 pub mod id;
 pub mod json;
 pub mod normalized;
 pub mod permission;
 pub mod session;
 pub mod snapshot;
+pub mod socket;
 mod tagged;
 pub mod tool;
 pub mod trouble;

@@ -43,6 +43,8 @@ pub enum RunEndReason {
     NotStarted,
     /// Its output ended; nothing else was seen.
     OutputEnded,
+    /// The host ended while it went on; what became of it was not seen.
+    HostEnded,
 }
 
 /// Where a session's conversation came from.

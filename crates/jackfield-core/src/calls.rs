@@ -175,7 +175,7 @@ impl Calls {
     /// Its input did not arrive whole.
     pub(crate) fn never_called(&mut self, id: &ToolCallId, out: &mut Outbox) {
         if self.open.get(id).is_some_and(|open| open.called.is_none()) {
-            self.give_up(id, "never called: its input did not arrive whole", out);
+            self.give_up(id, words::NEVER_CALLED, out);
         }
     }
 
@@ -195,7 +195,7 @@ impl Calls {
     /// The run is over.
     pub(crate) fn end_run(&mut self, out: &mut Outbox) {
         while let Some(id) = self.open.keys().next().cloned() {
-            self.give_up(&id, "the run ended without a result for this call", out);
+            self.give_up(&id, words::NO_RESULT, out);
         }
         self.told.clear();
     }

@@ -38,6 +38,8 @@ pub enum Input<'a> {
     Called(CallId, HostReply),
     /// A file was seen to change.
     File(FileChange),
+    /// The shell has something to tell, in the session's own numbers: a budget is used up, a disk is full.
+    Notice(api::trouble::NoticeLevel, String),
     /// It wrote a line to its standard error.
     Stderr(String),
     /// Its standard input was closed.

@@ -1,10 +1,12 @@
-//! The journal: lines in both directions, standard error, starts, exits and time-outs, with their times.
+//! The journal: lines in both directions, standard error, starts, exits, time-outs and the shell's own notices,
+//! with their times.
 //!
 //! One JSON object per line, `{"t": seconds, "dir": "in" | "out" | "err" | "meta", "line": text}`, `in` being
 //! from the host to the CLI. A recording has the same form. This module turns inputs into such lines and
 //! back; it reads and writes no file. The one rule: every input that can lead to an event has a line, and
 //! the line gives the same events again.
 
+use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Timestamp, ToolCallId};
 use jackfield_wire as wire;
 use serde::{Deserialize, Serialize};
@@ -57,6 +59,8 @@ struct Meta {
     timeout: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<FileMeta>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<(NoticeLevel, String)>,
 }
 
 /// A start that was told in full; a recording tells only its arguments.
@@ -153,6 +157,7 @@ impl Meta {
             Input::Exited(Exit::NotStarted(why)) => meta.not_started = Some(why.clone()),
             Input::Exited(Exit::OutputEnded) => meta.output_ended = true,
             Input::Timeout => meta.timeout = true,
+            Input::Notice(level, text) => meta.notice = Some((*level, text.clone())),
             Input::File(change) => {
                 meta.file = Some(FileMeta {
                     tool_call_id: change.tool_call_id.as_str().to_owned(),
@@ -217,6 +222,9 @@ impl Meta {
                 after: file.after,
             }));
         }
+        if let Some((level, text)) = self.notice {
+            return Some(Input::Notice(level, text));
+        }
         self.timeout.then_some(Input::Timeout)
     }
 }
@@ -240,8 +248,11 @@ impl Player {
     pub fn play(&mut self, entry: &Entry) {
         let Some(input) = entry.input() else { return };
         self.at = entry.at();
-        let first = self.first.take();
-        if let (Some(first), false) = (first, matches!(input, Input::Started(_))) {
+        // A word of the shell's own is no sign of a process.
+        if !matches!(input, Input::Notice(..))
+            && let Some(first) = self.first.take()
+            && !matches!(input, Input::Started(_))
+        {
             self.session.handle(self.at, Input::Started(first));
         }
         self.session.handle(self.at, input);

@@ -11,10 +11,11 @@
 //!   while one CLI process lives
 //! * `tools` – one shape per kind of tool
 //! * [`journal`] – the lines that a replay is made of
-//! * [`transcript`] – the fold: events to a snapshot
+//! * [`transcript`] – the fold: events to a snapshot; `host_ended` – the end of a run that nobody saw
 
 mod calls;
 mod gauge;
+mod host_ended;
 pub mod input;
 pub mod journal;
 mod on_command;

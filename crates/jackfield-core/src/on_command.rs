@@ -21,7 +21,8 @@ use crate::requests::Wish;
 use crate::run::{Run, Step};
 use crate::session::{Bypass, Session};
 
-type Refusal = (RejectionCode, String);
+/// Why a command is not done.
+pub(crate) type Refusal = (RejectionCode, String);
 
 impl Session {
     pub(crate) fn on_command(&mut self, id: CommandId, by: &By, command: api::Command) {
@@ -57,6 +58,7 @@ impl Session {
                 self.queued(&cancel.uuid)?;
                 self.request(id, by, cancel_request(&cancel.uuid))
             }
+            Command::ReorderQueued(reorder) => self.reorder(id, by, &reorder.order),
             Command::Interrupt(_) => {
                 if !self.live()?.turn_runs() {
                     return Err((RejectionCode::NotNow, "no turn is running".to_owned()));
@@ -128,11 +130,28 @@ impl Session {
             | Command::Retry(_)
             | Command::Fork(_)
             | Command::Archive(_)
-            | Command::Subscribe(_)
-            | Command::Unsubscribe(_) => {
+            | Command::Delete(_)
+            | Command::Import(_)
+            | Command::SetBudget(_) => {
                 Err((RejectionCode::Elsewhere, "this is for the host, not for a session's run".to_owned()))
             }
         }
+    }
+
+    /// The CLI knows no other order than that of arrival, so what has to move is taken back and written again
+    /// behind what may stay. Each is written as soon as it is surely out; one that the CLI takes meanwhile
+    /// stays where it is.
+    fn reorder(&mut self, id: &CommandId, by: &By, order: &[api::Uuid]) -> Result<(), Refusal> {
+        self.live()?;
+        let moved = self.prompts.reordered(order)?;
+        for (uuid, prompt) in moved {
+            let line = Outbound::User(Box::new(prompt));
+            let name =
+                self.live()?.requests.name(Some(Wish { command: None, then: Some((line, by.clone())) }));
+            self.out.write(Outbound::request(name, cancel_request(&uuid)), by.clone());
+        }
+        self.done(id);
+        Ok(())
     }
 
     fn live(&mut self) -> Result<&mut Run, Refusal> {
@@ -170,7 +189,7 @@ impl Session {
         request: HostRequest,
         then: Option<(Outbound, By)>,
     ) -> Result<(), Refusal> {
-        let name = self.live()?.requests.name(Some(Wish { command: id.clone(), then }));
+        let name = self.live()?.requests.name(Some(Wish { command: Some(id.clone()), then }));
         self.out.write(Outbound::request(name, request), by.clone());
         Ok(())
     }

@@ -202,8 +202,8 @@ impl Session {
                 };
                 let text = format!("{} failed: {error}", request.request.subtype());
                 self.out.notice(NoticeLevel::Warning, text);
-                if let Some(wish) = request.wish {
-                    self.out.reject(wish.command, code, error.clone());
+                if let Some(command) = request.wish.and_then(|wish| wish.command) {
+                    self.out.reject(command, code, error.clone());
                 }
             }
             ControlOutcome::Success(success) => {
@@ -211,11 +211,15 @@ impl Session {
                 let done = self.on_success(&request.request, answer);
                 let Some(wish) = request.wish else { return };
                 if let Err(reason) = done {
-                    self.out.reject(wish.command, RejectionCode::TooLate, reason);
+                    if let Some(command) = wish.command {
+                        self.out.reject(command, RejectionCode::TooLate, reason);
+                    }
                     return;
                 }
-                let told = answer.map(|answer| Reply::Told(Told { answer: words::json(answer) }));
-                self.out.accept(wish.command, told.unwrap_or(Reply::Done(Done {})));
+                if let Some(command) = wish.command {
+                    let told = answer.map(|answer| Reply::Told(Told { answer: words::json(answer) }));
+                    self.out.accept(command, told.unwrap_or(Reply::Done(Done {})));
+                }
                 if let Some((line, by)) = wish.then {
                     self.out.write(line, by);
                 }

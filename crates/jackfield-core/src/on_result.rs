@@ -32,6 +32,9 @@ impl Session {
         run.main.abandon(ItemOutcome::Aborted, &mut self.calls, &mut self.out);
         let tasks = &run.tasks;
         self.calls.end_turn(|parent| tasks.runs_for(parent), &mut self.out);
+        if std::mem::take(&mut run.compacting) {
+            self.out.event(words::compaction_lost("the turn ended"));
+        }
         self.context.learn(&line.model_usage, &mut self.out);
 
         let failed = line.is_error || line.subtype != ResultSubtype::Success;

@@ -24,7 +24,7 @@ impl Session {
             run.launch.input_seen = InputSeen::Both;
         }
         match line {
-            OutboundMessage::Known(Outbound::User(prompt)) => self.on_sent_prompt(&prompt),
+            OutboundMessage::Known(Outbound::User(prompt)) => self.on_sent_prompt(*prompt),
             OutboundMessage::Known(Outbound::ControlRequest(control)) => {
                 let now = self.out.now();
                 let Some(run) = &mut self.run else { return };
@@ -67,7 +67,7 @@ impl Session {
         }
     }
 
-    fn on_sent_prompt(&mut self, prompt: &wire::Prompt) {
+    fn on_sent_prompt(&mut self, prompt: wire::Prompt) {
         let during_turn = self.run.as_ref().is_some_and(|run| run.turn_runs());
         let priority = match prompt.priority() {
             Some(wire::Priority::Now) => Priority::Now,
@@ -77,10 +77,11 @@ impl Session {
         let prompt = Prompt {
             uuid: prompt.uuid().map(|uuid| uuid.as_str().to_owned()),
             text: prompt.text(),
-            attachments: attachments(prompt),
+            attachments: attachments(&prompt),
             priority,
             during_turn,
             started: false,
+            line: prompt,
         };
         self.prompts.sent(prompt, &mut self.out);
     }

@@ -35,7 +35,7 @@ impl Session {
             }
             System::CompactBoundary(boundary) => {
                 let told = boundary.compact_metadata;
-                self.out.event(Compaction {
+                self.tell_compaction(Compaction {
                     trigger: Some(told.trigger.as_str().to_owned()),
                     pre_tokens: Some(told.pre_tokens),
                     post_tokens: told.post_tokens,
@@ -196,7 +196,20 @@ impl Session {
             (_, Some(_)) => CompactionStatus::Failed,
         };
         let message = line.compact_error.clone();
-        self.out.event(Compaction { trigger: None, pre_tokens: None, post_tokens: None, status, message });
+        self.tell_compaction(Compaction {
+            trigger: None,
+            pre_tokens: None,
+            post_tokens: None,
+            status,
+            message,
+        });
+    }
+
+    fn tell_compaction(&mut self, compaction: Compaction) {
+        if let Some(run) = &mut self.run {
+            run.compacting = compaction.status == CompactionStatus::Running;
+        }
+        self.out.event(compaction);
     }
 
     /// A mode is in effect; told if it is another than before.

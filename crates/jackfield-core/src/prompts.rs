@@ -7,10 +7,13 @@
 use std::collections::BTreeSet;
 
 use jackfield_api as api;
+use jackfield_wire as wire;
 
+use api::command::RejectionCode;
 use api::conversation::{Attachment, DropReason, DroppedPrompt, Queue, QueuedPrompt, UserMessage};
 use api::session::Priority;
 
+use crate::on_command::Refusal;
 use crate::outbox::Outbox;
 
 /// The queue.
@@ -45,6 +48,8 @@ pub(crate) struct Prompt {
     pub(crate) during_turn: bool,
     /// The CLI said that it takes it into the turn that begins.
     pub(crate) started: bool,
+    /// As it was written, to be written again elsewhere in the queue.
+    pub(crate) line: wire::Prompt,
 }
 
 impl Prompts {
@@ -71,6 +76,55 @@ impl Prompts {
         if let Some(at) = self.position(uuid) {
             let prompt = self.waiting.remove(at);
             self.tell(vec![dropped(prompt, DropReason::Cancelled)], out);
+        }
+    }
+
+    /// What must be taken back and written again, in this order, so that the named prompts come first: the
+    /// old name, and the prompt under its new one. Only prompts of the same priority stand in one line.
+    pub(crate) fn reordered(&self, order: &[api::Uuid]) -> Result<Vec<(api::Uuid, wire::Prompt)>, Refusal> {
+        let mut wanted = Vec::with_capacity(self.waiting.len());
+        for uuid in order {
+            let missing = || (RejectionCode::NotFound, format!("no prompt {uuid} is waiting"));
+            let at = self.position(uuid.as_str()).ok_or_else(missing)?;
+            if self.waiting[at].started {
+                return Err((RejectionCode::TooLate, format!("prompt {uuid} was taken already")));
+            }
+            if wanted.contains(&at) {
+                return Err((RejectionCode::Invalid, format!("prompt {uuid} is named twice")));
+            }
+            wanted.push(at);
+        }
+        wanted.extend((0..self.waiting.len()).filter(|at| !order.iter().any(|uuid| self.is_at(*at, uuid))));
+        // What already stands in the right order in front of all others of its rank may stay.
+        let (mut stays, mut in_order) = ([None; 3], [true; 3]);
+        let mut moved = Vec::new();
+        for at in wanted {
+            let prompt = &self.waiting[at];
+            let rank = usize::from(prompt.rank());
+            in_order[rank] &= stays[rank] < Some(at);
+            if in_order[rank] {
+                stays[rank] = Some(at);
+            } else if let Some(uuid) = prompt.uuid.as_deref().filter(|_| !prompt.started) {
+                let line = prompt.line.clone().with_uuid(self.new_name(uuid).into());
+                moved.push((uuid.into(), line));
+            }
+        }
+        Ok(moved)
+    }
+
+    fn is_at(&self, at: usize, uuid: &api::Uuid) -> bool {
+        self.waiting[at].uuid.as_deref() == Some(uuid.as_str())
+    }
+
+    /// A name for a prompt that is written again. It comes from the old one, because the machine has no chance
+    /// to draw one, and looks like a uuid, because names of messages do.
+    fn new_name(&self, old: &str) -> String {
+        let mut name = old.to_owned();
+        loop {
+            name = derived_uuid(&name);
+            if !self.is_known(&name) {
+                return name;
+            }
         }
     }
 
@@ -185,6 +239,15 @@ impl From<Prompt> for UserMessage {
 
 fn dropped(prompt: Prompt, reason: DropReason) -> DroppedPrompt {
     DroppedPrompt { uuid: prompt.uuid.map(Into::into), text: prompt.text, reason }
+}
+
+/// A uuid (version 8: our own kind) out of the FNV-1a hash of a text.
+fn derived_uuid(text: &str) -> String {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let hash = text.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME));
+    let hex = format!("{hash:032x}");
+    format!("{}-{}-8{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
 }
 
 fn contains_lines(whole: &str, part: &str) -> bool {

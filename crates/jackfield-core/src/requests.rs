@@ -31,10 +31,11 @@ pub(crate) struct Request {
     deadline: Timestamp,
 }
 
-/// The command that wants an answer.
+/// What waits for an answer.
 #[derive(Debug)]
 pub(crate) struct Wish {
-    pub(crate) command: CommandId,
+    /// The command that it answers; none if the command was answered before.
+    pub(crate) command: Option<CommandId>,
     /// What to write if the answer is good, and in whose name.
     pub(crate) then: Option<(Outbound, By)>,
 }
@@ -74,7 +75,7 @@ impl Requests {
     pub(crate) fn end(&mut self) -> Vec<CommandId> {
         let written = std::mem::take(&mut self.open).into_iter().filter_map(|request| request.wish);
         let unwritten = std::mem::take(&mut self.wishes).into_iter().map(|(_, wish)| wish);
-        written.chain(unwritten).map(|wish| wish.command).collect()
+        written.chain(unwritten).filter_map(|wish| wish.command).collect()
     }
 }
 

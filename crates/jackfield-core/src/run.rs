@@ -20,8 +20,10 @@ use crate::requests::Requests;
 use crate::stream::Stream;
 use crate::tasks::Tasks;
 
-/// How much of standard error is kept for the end.
-const STDERR_TAIL: usize = 8 * 1024;
+/// How many lines of standard error are kept for the end.
+const STDERR_LINES: usize = 64;
+/// How much they may be together, in bytes.
+const STDERR_BYTES: usize = 64 * 1024;
 /// How long each step of ending a run may take before the next, harder one.
 const STEP: u64 = 5_000;
 /// How long a turn may take to stop before a word is said about it.
@@ -44,6 +46,8 @@ pub(crate) struct Run {
     pub(crate) status: Option<api::session::SessionStatus>,
     /// The permission mode that was told last.
     pub(crate) mode: Option<String>,
+    /// The conversation is being summarised.
+    pub(crate) compacting: bool,
     /// The last result was a failure, and clients know it.
     pub(crate) told_failure: bool,
     pub(crate) ending: Ending,
@@ -110,6 +114,7 @@ impl Run {
             commands_described: false,
             status: None,
             mode: None,
+            compacting: false,
             told_failure: false,
             ending: Ending::default(),
             stderr: VecDeque::new(),
@@ -158,15 +163,16 @@ impl Run {
     pub(crate) fn keep_stderr(&mut self, line: &str) {
         self.stderr_bytes += line.len() + 1;
         self.stderr.push_back(line.to_owned());
-        while self.stderr_bytes > STDERR_TAIL && self.stderr.len() > 1 {
+        while self.stderr.len() > STDERR_LINES || (self.stderr_bytes > STDERR_BYTES && self.stderr.len() > 1)
+        {
             self.stderr_bytes -= self.stderr.pop_front().map_or(0, |line| line.len() + 1);
         }
     }
 
     pub(crate) fn stderr_tail(&self) -> String {
         let mut tail = self.stderr.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
-        if tail.len() > STDERR_TAIL {
-            let cut = tail.ceil_char_boundary(tail.len() - STDERR_TAIL);
+        if tail.len() > STDERR_BYTES {
+            let cut = tail.ceil_char_boundary(tail.len() - STDERR_BYTES);
             tail.drain(..cut);
         }
         tail

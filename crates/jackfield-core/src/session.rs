@@ -103,6 +103,7 @@ impl Session {
             Input::Request(id, by, request) => self.on_request(id, &by, request),
             Input::Called(id, reply) => self.on_called(id, reply),
             Input::File(change) => self.on_file(&change),
+            Input::Notice(level, text) => self.out.notice(level, text),
             Input::Stderr(line) => self.on_stderr(line),
             Input::Started(launch) => self.start(launch),
             Input::StdinClosed => {
@@ -244,12 +245,15 @@ impl Session {
     fn end_run(&mut self, exit: &Exit) {
         self.begin_run_unseen();
         let Some(mut run) = self.run.take() else { return };
-        let why = "the run ended";
+        let why = words::RUN_ENDED;
         run.abandon_streams(ItemOutcome::Aborted, &mut self.calls, &mut self.out);
         run.questions.end(why, &mut self.out);
         self.calls.end_run(&mut self.out);
         run.tasks.end_run(&mut self.out);
         self.prompts.end_run(&mut self.out);
+        if run.compacting {
+            self.out.event(words::compaction_lost(words::RUN_ENDED));
+        }
         for command in run.requests.end() {
             self.out.reject(command, api::command::RejectionCode::RunEnded, why);
         }
@@ -327,9 +331,9 @@ impl Session {
         }
         for request in run.requests.expired(now) {
             let quick = request.is_quick();
-            if let Some(wish) = request.wish {
+            if let Some(command) = request.wish.and_then(|wish| wish.command) {
                 let reason = "the CLI did not answer in time";
-                self.out.reject(wish.command, api::command::RejectionCode::TimedOut, reason);
+                self.out.reject(command, api::command::RejectionCode::TimedOut, reason);
             }
             // Its input loop is dead: it hears neither requests nor the end of input.
             if quick && run.ending.wedged() {

@@ -12,6 +12,7 @@ use api::tool::{Task, TaskStatus, TaskUsage};
 use api::{TaskId, ToolCallId};
 
 use crate::outbox::Outbox;
+use crate::words::RUN_ENDED;
 
 /// Tasks whose end was not announced.
 #[derive(Debug, Default)]
@@ -94,7 +95,7 @@ impl Tasks {
         while let Some((_, mut task)) = self.open.pop_first() {
             if task.status == TaskStatus::Running {
                 task.status = TaskStatus::Stopped;
-                task.summary = Some("the run ended".to_owned());
+                task.summary = Some(RUN_ENDED.to_owned());
             }
             out.event(task);
         }

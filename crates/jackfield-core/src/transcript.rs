@@ -1,7 +1,8 @@
 //! The transcript: a fold over events.
 //!
 //! It knows nothing of the CLI and needs nothing but the events, so a front end can do the same. A snapshot
-//! at any event plus the events behind it gives the same as all of them.
+//! at any event plus the events behind it gives the same as all of them. The one rule: an item that can still
+//! change is in it; one that cannot may have been taken.
 
 use std::collections::HashMap;
 
@@ -12,18 +13,21 @@ use api::session::{Compaction, CompactionStatus};
 use api::snapshot::{
     Item, ItemContent, QuestionEnding, QuestionItem, SessionState, Snapshot, TextItem, ToolItem, TurnItem,
 };
-use api::tool::ToolStatus;
-use api::{Event, ItemId, MessageId, PendingId, TaskId, ToolCallId};
+use api::tool::{Task, TaskStatus, ToolStatus};
+use api::{Event, ItemId, MessageId, PendingId, Seq, ToolCallId};
+
+/// Tasks that are over are forgotten beyond this many.
+const TASKS_AT_MOST: usize = 100;
 
 /// A transcript that grows.
 #[derive(Debug, Default, Clone)]
 pub struct Transcript {
-    snapshot: Snapshot,
-    // Where things that still change are, looked up and never iterated.
-    texts: HashMap<ItemId, usize>,
-    tools: HashMap<ToolCallId, usize>,
-    questions: HashMap<PendingId, usize>,
-    tasks: HashMap<TaskId, usize>,
+    pub(crate) snapshot: Snapshot,
+    // The items that still change, by the event that began them; looked up and never iterated.
+    texts: HashMap<ItemId, Seq>,
+    tools: HashMap<ToolCallId, Seq>,
+    questions: HashMap<PendingId, Seq>,
+    pub(crate) compaction: Option<Seq>,
 }
 
 impl Transcript {
@@ -32,33 +36,58 @@ impl Transcript {
         Self::default()
     }
 
-    /// One that goes on from a snapshot.
+    /// One that goes on from a snapshot, which needs no items but those that can still change.
     pub fn from_snapshot(snapshot: Snapshot) -> Self {
         let mut transcript = Self::default();
-        for (at, item) in snapshot.items.iter().enumerate() {
-            match &item.content {
+        for Item { seq, content, .. } in &snapshot.items {
+            match content {
                 ItemContent::Text(text) | ItemContent::Thinking(text) if text.outcome.is_none() => {
-                    transcript.texts.insert(text.item_id, at);
+                    transcript.texts.insert(text.item_id, *seq);
                 }
                 ItemContent::Tool(tool) if tool.tool_status == ToolStatus::Running => {
-                    transcript.tools.insert(tool.tool_call_id.clone(), at);
+                    transcript.tools.insert(tool.tool_call_id.clone(), *seq);
                 }
                 ItemContent::Question(question) if question.ending.is_none() => {
-                    transcript.questions.insert(question.request.pending_id, at);
+                    transcript.questions.insert(question.request.pending_id, *seq);
                 }
+                ItemContent::Compaction(compaction) => {
+                    transcript.compaction =
+                        Some(*seq).filter(|_| compaction.status == CompactionStatus::Running);
+                }
+                ItemContent::RunEnded(_) => transcript.compaction = None,
                 _ => {}
             }
         }
-        for (at, task) in snapshot.tasks.iter().enumerate() {
-            transcript.tasks.insert(task.task_id.clone(), at);
+        if snapshot.state == SessionState::Ended {
+            transcript.compaction = None;
         }
         transcript.snapshot = snapshot;
         transcript
     }
 
-    /// What there is so far.
+    /// What there is so far, without the items that were taken.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// Takes out all items that can never change again, in the order in which they began. What follows is the
+    /// same as if they were still there.
+    pub fn take_settled(&mut self) -> Vec<Item> {
+        let compaction = self.compaction;
+        let settled = |item: &mut Item| match &item.content {
+            ItemContent::Text(text) | ItemContent::Thinking(text) => text.outcome.is_some(),
+            ItemContent::Tool(tool) => tool.tool_status != ToolStatus::Running,
+            ItemContent::Question(question) => question.ending.is_some(),
+            ItemContent::Compaction(_) => compaction != Some(item.seq),
+            ItemContent::Turn(_)
+            | ItemContent::UserMessage(_)
+            | ItemContent::File(_)
+            | ItemContent::Notice(_)
+            | ItemContent::Error(_)
+            | ItemContent::Complete(_)
+            | ItemContent::RunEnded(_) => true,
+        };
+        self.snapshot.items.extract_if(.., settled).collect()
     }
 
     /// Takes one event. Events that are already in it change nothing.
@@ -82,10 +111,8 @@ impl Transcript {
                 self.grow(event, thought.item_id, thought.message_id.as_ref(), &thought.reasoning_text, make);
             }
             Body::ItemEnded(end) => {
-                if let Some(at) = self.texts.remove(&end.item_id)
-                    && let ItemContent::Text(text) | ItemContent::Thinking(text) =
-                        &mut self.snapshot.items[at].content
-                {
+                let ended = self.texts.remove(&end.item_id).and_then(|seq| self.content(seq));
+                if let Some(ItemContent::Text(text) | ItemContent::Thinking(text)) = ended {
                     text.outcome = Some(end.outcome);
                 }
             }
@@ -104,7 +131,7 @@ impl Transcript {
             Body::ToolUpdate(update) => self.update_tool(update),
             Body::PermissionRequest(request) => {
                 self.snapshot.pending.push((**request).clone());
-                self.questions.insert(request.pending_id, self.snapshot.items.len());
+                self.questions.insert(request.pending_id, event.seq);
                 let item = QuestionItem { request: (**request).clone(), ending: None };
                 self.push(event, ItemContent::Question(Box::new(item)));
             }
@@ -142,6 +169,7 @@ impl Transcript {
             Body::RunEnded(end) => {
                 self.snapshot.state = SessionState::Ended;
                 self.snapshot.last_run = Some((**end).clone());
+                self.compaction = None;
                 self.push(event, ItemContent::RunEnded(end.clone()));
             }
             Body::SessionStatus(status) => self.snapshot.status = Some((**status).clone()),
@@ -160,14 +188,7 @@ impl Transcript {
             Body::Todos(todos) => self.snapshot.todos = Some((**todos).clone()),
             Body::ContextWindow(window) => self.snapshot.context_window = Some((**window).clone()),
             Body::RateLimit(limit) => self.snapshot.rate_limit = Some((**limit).clone()),
-            Body::Task(task) => {
-                if let Some(&at) = self.tasks.get(&task.task_id) {
-                    self.snapshot.tasks[at] = (**task).clone();
-                } else {
-                    self.tasks.insert(task.task_id.clone(), self.snapshot.tasks.len());
-                    self.snapshot.tasks.push((**task).clone());
-                }
-            }
+            Body::Task(task) => self.update_task(task),
             // Passing words: they are in the log, and no picture of the session needs them.
             Body::ApiRetry(_)
             | Body::Hook(_)
@@ -188,6 +209,19 @@ impl Transcript {
         });
     }
 
+    /// An item that is still there, by the event that began it.
+    fn content(&mut self, seq: Seq) -> Option<&mut ItemContent> {
+        let items = &mut self.snapshot.items;
+        let last = items.len().checked_sub(1)?;
+        // What grows is most often the last.
+        let at = if items[last].seq == seq {
+            last
+        } else {
+            items.binary_search_by_key(&seq, |item| item.seq).ok()?
+        };
+        Some(&mut items[at].content)
+    }
+
     fn grow(
         &mut self,
         event: &Event,
@@ -196,23 +230,21 @@ impl Transcript {
         piece: &str,
         make: fn(Box<TextItem>) -> ItemContent,
     ) {
-        if let Some(&at) = self.texts.get(&item_id) {
-            if let ItemContent::Text(text) | ItemContent::Thinking(text) =
-                &mut self.snapshot.items[at].content
-            {
+        if let Some(&seq) = self.texts.get(&item_id) {
+            if let Some(ItemContent::Text(text) | ItemContent::Thinking(text)) = self.content(seq) {
                 text.text.push_str(piece);
             }
             return;
         }
-        self.texts.insert(item_id, self.snapshot.items.len());
+        self.texts.insert(item_id, event.seq);
         let text =
             TextItem { item_id, message_id: message_id.cloned(), text: piece.to_owned(), outcome: None };
         self.push(event, make(Box::new(text)));
     }
 
     fn tool(&mut self, event: &Event, id: &ToolCallId, name: &str) -> Option<&mut ToolItem> {
-        let at = if let Some(&at) = self.tools.get(id) {
-            at
+        let seq = if let Some(&seq) = self.tools.get(id) {
+            seq
         } else {
             let tool = ToolItem {
                 tool_call_id: id.clone(),
@@ -225,19 +257,19 @@ impl Transcript {
                 output: None,
                 message: None,
             };
-            self.tools.insert(id.clone(), self.snapshot.items.len());
+            self.tools.insert(id.clone(), event.seq);
             self.push(event, ItemContent::Tool(Box::new(tool)));
-            self.snapshot.items.len() - 1
+            event.seq
         };
-        match &mut self.snapshot.items[at].content {
+        match self.content(seq)? {
             ItemContent::Tool(tool) => Some(tool),
             _ => None,
         }
     }
 
     fn update_tool(&mut self, update: &api::tool::ToolUpdate) {
-        let Some(&at) = self.tools.get(&update.tool_call_id) else { return };
-        if let ItemContent::Tool(tool) = &mut self.snapshot.items[at].content {
+        let Some(&seq) = self.tools.get(&update.tool_call_id) else { return };
+        if let Some(ItemContent::Tool(tool)) = self.content(seq) {
             tool.tool_status = update.tool_status;
             if update.normalized.is_some() {
                 tool.normalized.clone_from(&update.normalized);
@@ -254,27 +286,35 @@ impl Transcript {
 
     fn end_question(&mut self, id: PendingId, ending: QuestionEnding) {
         self.snapshot.pending.retain(|request| request.pending_id != id);
-        if let Some(at) = self.questions.remove(&id)
-            && let ItemContent::Question(question) = &mut self.snapshot.items[at].content
-        {
+        let ended = self.questions.remove(&id).and_then(|seq| self.content(seq));
+        if let Some(ItemContent::Question(question)) = ended {
             question.ending = Some(ending);
+        }
+    }
+
+    /// All tasks that run, and the newest of the others.
+    fn update_task(&mut self, task: &Task) {
+        let tasks = &mut self.snapshot.tasks;
+        match tasks.iter_mut().rfind(|known| known.task_id == task.task_id) {
+            Some(known) => *known = task.clone(),
+            None => tasks.push(task.clone()),
+        }
+        if tasks.len() > TASKS_AT_MOST
+            && let Some(oldest) = tasks.iter().position(|task| task.status != TaskStatus::Running)
+        {
+            tasks.remove(oldest);
         }
     }
 
     /// A compaction is one item, from its beginning to its end.
     fn compact(&mut self, event: &Event, compaction: &Compaction) {
-        let running =
-            self.snapshot.items.iter_mut().rev().take_while(|item| item.turn == event.turn).find_map(
-                |item| match &mut item.content {
-                    ItemContent::Compaction(earlier) if earlier.status == CompactionStatus::Running => {
-                        Some(earlier)
-                    }
-                    _ => None,
-                },
-            );
-        match running {
-            Some(earlier) => **earlier = compaction.clone(),
+        let running = self.compaction.take();
+        match running.and_then(|seq| self.content(seq)) {
+            Some(content) => *content = ItemContent::Compaction(Box::new(compaction.clone())),
             None => self.push(event, ItemContent::Compaction(Box::new(compaction.clone()))),
+        }
+        if compaction.status == CompactionStatus::Running {
+            self.compaction = running.or(Some(event.seq));
         }
     }
 }

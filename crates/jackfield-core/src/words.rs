@@ -5,11 +5,18 @@ use jackfield_wire as wire;
 
 use api::Json;
 use api::conversation::Attachment;
-use api::session::{RunEndReason, SlashCommand};
+use api::session::{Compaction, CompactionStatus, RunEndReason, SlashCommand};
 use api::trouble::{Error, Notice, NoticeLevel, RateLimit};
 use wire::{Block, Content, ResultMessage, Source, TerminalReason};
 
 use crate::input::Exit;
+
+/// What ended with its run.
+pub(crate) const RUN_ENDED: &str = "the run ended";
+/// A tool call that ended with its run.
+pub(crate) const NO_RESULT: &str = "the run ended without a result for this call";
+/// A tool call whose input was still streaming in.
+pub(crate) const NEVER_CALLED: &str = "never called: its input did not arrive whole";
 
 pub(crate) fn notice(level: NoticeLevel, text: impl Into<String>) -> Notice {
     Notice { level, text: text.into() }
@@ -150,6 +157,17 @@ pub(crate) fn turn_failure(line: &ResultMessage, api_error: Option<String>) -> E
         subtype => subtype.as_str().to_owned(),
     });
     Error { error, code }
+}
+
+/// A compaction whose end was not told.
+pub(crate) fn compaction_lost(why: &str) -> Compaction {
+    Compaction {
+        trigger: None,
+        pre_tokens: None,
+        post_tokens: None,
+        status: CompactionStatus::Failed,
+        message: Some(why.to_owned()),
+    }
 }
 
 /// Why a run failed, if it did so without a result that says it.

@@ -210,7 +210,7 @@ impl Session {
     async fn told<T: DeserializeOwned>(&self, request: HostRequest) -> Result<T, Refused> {
         let answer = match self.request(request).await? {
             Reply::Told(told) => told.answer,
-            Reply::Done(_) => Json::null(),
+            Reply::Done(_) | Reply::Created(_) => Json::null(),
         };
         serde_json::from_str(answer.get()).map_err(|error| {
             Refused(jackfield_api::command::Rejection {

@@ -1,24 +1,27 @@
 //! A conversation that goes on in another run: after a crash, from an earlier message, or twice.
 //!
-//! Every run is a [`Session`] value of its own, with the options and callbacks of the one it comes from, in
-//! the permission mode that was in effect there. The one rule it keeps: where a conversation is cut is read
-//! from the CLI's own file, because only what is written there can be resumed.
+//! Every run is a [`Session`] value of its own, with the options and callbacks of the one it comes from, and
+//! the permission mode, model and thinking that were in effect there. The one rule it keeps: where a
+//! conversation is cut is read from the CLI's own file, because only what is written there can be resumed.
+
+mod progress;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jackfield_api::command::{Content, Prompt};
-use jackfield_api::conversation::{DropReason, DroppedPrompt};
+use jackfield_api::command::Content;
 use jackfield_api::session::Priority;
-use jackfield_api::{Body, Event, Seq, Uuid};
+use jackfield_api::trouble::NoticeLevel;
+use jackfield_api::{Seq, Uuid};
 use jackfield_wire::{PermissionMode, SessionId};
 use tokio::time::{Instant, sleep};
 
+pub(crate) use progress::{Choice, Progress};
+
 use crate::history::{History, HistoryError};
 use crate::options::Switch;
-use crate::{Callbacks, Environment, Options, Refused, Session, StartError, Turn, environment};
+use crate::{Environment, Options, Refused, Session, StartError, Turn, environment};
 
 /// Why a conversation did not go on.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +38,8 @@ pub enum ConversationError {
     /// There is no such message in the conversation.
     #[error("cannot find the message {0} in the conversation")]
     NoSuchMessage(Uuid),
-    /// The CLI was ended before it wrote anything down.
-    #[error("cannot go on with the conversation {0}: the CLI was ended before it wrote it")]
+    /// Something was answered, and nothing of it is on disk.
+    #[error("cannot go on with the conversation {0}: the CLI has not written it down")]
     NotWritten(SessionId),
     /// It is not known where the CLI keeps its conversations.
     #[error("cannot read the conversation: neither CLAUDE_CONFIG_DIR nor HOME is set")]
@@ -66,19 +69,30 @@ impl Options {
     fn beginning_anew(mut self) -> Self {
         (self.session_id, self.resume, self.resume_at, self.resume_drops_turn) = (None, None, None, None);
         (self.continue_latest, self.fork) = (Switch::Off, Switch::Off);
+        self.part_of = None;
         self
     }
 }
 
 impl Session {
     /// Goes on with the conversation in a new run, after a crash for instance. This one is closed first.
+    ///
+    /// If the CLI was ended before anything was said and written, there is nothing to go on with, and its id may
+    /// be spent: then the conversation begins under a new id, and a `notice` says so.
     pub async fn resume(&self) -> Result<Self, ConversationError> {
         let (id, options) = (self.cli_session_id()?, self.options());
         self.close().await;
-        if messages(&options, &id).await?.is_none() {
+        let options = self.in_the_same_session(options);
+        if written(&options, self.progress()).await?.is_some() {
+            return self.begin(options.resume(id)).await;
+        }
+        if self.progress().lock().last_message.is_some() {
             return Err(ConversationError::NotWritten(id));
         }
-        self.begin(options.resume(id)).await
+        let session = self.begin(options).await?;
+        let text = format!("nothing of the conversation {id} was written down: it begins anew");
+        session.notice(NoticeLevel::Warning, text).await?;
+        Ok(session)
     }
 
     /// Says again what the turn that failed last was told, in a new run that knows nothing of that turn. This
@@ -87,6 +101,7 @@ impl Session {
         let (id, options) = (self.cli_session_id()?, self.options());
         let prompts = self.progress().failed().ok_or(ConversationError::NothingFailed)?;
         self.close().await;
+        let options = self.in_the_same_session(options);
         let messages = messages(&options, &id).await?.unwrap_or_default();
         let at = messages.iter().position(|message| prompts.iter().any(|prompt| *message == prompt.uuid));
         // If it ended before the prompt was written, all that was is good.
@@ -138,18 +153,51 @@ impl Session {
     }
 
     fn options(&self) -> Options {
-        let (options, _) = self.origin();
-        let mut options = options.clone().beginning_anew();
-        // A word that this version does not know may be one that the CLI cannot be started with.
-        let known = self.progress().mode().filter(|mode| !matches!(mode, PermissionMode::Other(_)));
-        options.permission_mode = known.or(options.permission_mode);
+        continued(&self.origin().options, self.progress())
+    }
+
+    /// If it is part of a host's session, so is what goes on in its place, and counts on.
+    fn in_the_same_session(&self, mut options: Options) -> Options {
+        options.part_of.clone_from(&self.origin().options.part_of);
+        if let (Some(session), Some((seq, turn))) = (&mut options.part_of, self.last()) {
+            session.next_seq = Seq(seq.0.saturating_add(1));
+            session.last_turn = turn;
+        }
         options
     }
 
     async fn begin(&self, options: Options) -> Result<Self, ConversationError> {
-        let (_, callbacks): (_, &Callbacks) = self.origin();
-        Ok(Self::start(options, callbacks.clone()).await?)
+        Ok(Self::start(options, self.origin().callbacks.clone()).await?)
     }
+}
+
+/// The options of a run that goes on from another: a conversation of its own until they say otherwise.
+pub(crate) fn continued(options: &Options, progress: &Progress) -> Options {
+    let mut options = options.clone().beginning_anew();
+    let state = progress.lock();
+    // A word that this version does not know may be one that the CLI cannot be started with.
+    let known = state.mode.clone().filter(|mode| !matches!(mode, PermissionMode::Other(_)));
+    options.permission_mode = known.or(options.permission_mode);
+    for choice in &state.chosen {
+        match choice {
+            Choice::Model(model) => options.model.clone_from(model),
+            Choice::Thinking(tokens) => {
+                options.max_thinking_tokens = tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+            }
+        }
+    }
+    options
+}
+
+/// The conversation's id, if something of it is on disk: only then it can be resumed. A file without a message
+/// is none, and yet the CLI gives its name away no more.
+pub(crate) async fn written(
+    options: &Options,
+    progress: &Progress,
+) -> Result<Option<SessionId>, ConversationError> {
+    let Some(id) = progress.lock().cli_session_id.clone() else { return Ok(None) };
+    let messages = messages(options, &id).await?;
+    Ok(messages.is_some_and(|messages| !messages.is_empty()).then_some(id))
 }
 
 /// How long a live CLI may take to write down what it has said; it does so in the background.
@@ -180,120 +228,5 @@ async fn messages(options: &Options, id: &SessionId) -> Result<Option<Vec<Uuid>>
     match read.unwrap_or_else(|_| Ok(Vec::new())) {
         Err(HistoryError::NotFound { .. }) => Ok(None),
         messages => Ok(Some(messages?.iter().map(|message| message.as_str().into()).collect())),
-    }
-}
-
-/// How far a session has come, as far as another run needs to know it.
-#[derive(Debug, Default)]
-pub(crate) struct Progress(Mutex<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    cli_session_id: Option<SessionId>,
-    mode: Option<PermissionMode>,
-    last_message: Option<Uuid>,
-    /// Sent, but in no turn yet.
-    waiting: Vec<Prompt>,
-    /// What the turn that runs, or ran last, was told.
-    told: Vec<Prompt>,
-    turn: TurnState,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum TurnState {
-    #[default]
-    None,
-    Running,
-    Complete(Seq),
-    Failed,
-}
-
-impl State {
-    /// A prompt leaves the queue without a turn. One that was lost with its run failed like a turn.
-    fn drop_prompt(&mut self, dropped: &DroppedPrompt) {
-        let found = self.waiting.iter().position(|prompt| dropped.uuid.as_ref() == Some(&prompt.uuid));
-        let Some(prompt) = found.map(|at| self.waiting.remove(at)) else { return };
-        if dropped.reason != DropReason::RunEnded {
-            return;
-        }
-        if matches!(self.turn, TurnState::None | TurnState::Complete(_)) {
-            self.told.clear();
-            self.turn = TurnState::Failed;
-        }
-        self.told.push(prompt);
-    }
-}
-
-impl Progress {
-    pub(crate) fn new(cli_session_id: Option<SessionId>, mode: Option<PermissionMode>) -> Self {
-        Self(Mutex::new(State { cli_session_id, mode, ..State::default() }))
-    }
-
-    /// The permission mode in effect.
-    pub(crate) fn mode(&self) -> Option<PermissionMode> {
-        self.lock().mode.clone()
-    }
-
-    pub(crate) fn sent(&self, prompt: &Prompt) {
-        self.lock().waiting.push(prompt.clone());
-    }
-
-    pub(crate) fn see(&self, event: &Event) {
-        match &event.body {
-            Body::SessionStatus(status) => {
-                let mut state = self.lock();
-                state.cli_session_id = Some(status.cli_session_id.as_str().into());
-                state.mode = Some(status.permission_mode.as_str().into());
-            }
-            Body::ModeChanged(changed) => self.lock().mode = Some(changed.permission_mode.as_str().into()),
-            Body::TurnStarted(_) => {
-                let mut state = self.lock();
-                state.told.clear();
-                state.turn = TurnState::Running;
-            }
-            Body::UserMessage(message) => {
-                let Some(uuid) = &message.uuid else { return };
-                let mut state = self.lock();
-                if let Some(at) = state.waiting.iter().position(|prompt| prompt.uuid == *uuid) {
-                    let prompt = state.waiting.remove(at);
-                    state.told.push(prompt);
-                }
-            }
-            Body::Queue(queue) => {
-                for dropped in &queue.dropped {
-                    self.lock().drop_prompt(dropped);
-                }
-            }
-            Body::Complete(complete) => {
-                let mut state = self.lock();
-                state.turn = TurnState::Complete(event.seq);
-                state.last_message.clone_from(&complete.data.last_message_uuid);
-            }
-            Body::Error(_) => {
-                let mut state = self.lock();
-                // Why a turn failed is told just behind its end.
-                if matches!(state.turn, TurnState::Complete(end) if end.0 + 1 == event.seq.0) {
-                    state.turn = TurnState::Failed;
-                }
-            }
-            Body::RunEnded(_) => {
-                let mut state = self.lock();
-                if state.turn == TurnState::Running {
-                    state.turn = TurnState::Failed;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// What the last turn was told, if it failed.
-    fn failed(&self) -> Option<Vec<Prompt>> {
-        let state = self.lock();
-        let failed = state.turn == TurnState::Failed && !state.told.is_empty();
-        failed.then(|| state.told.clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The sessions the CLI keeps on disk: list, read, rename, tag, delete.
+//! The sessions the CLI keeps on disk: list, read, import, rename, tag, delete.
 //!
 //! The files are the CLI's, and no CLI is needed to look at them. What is written here is what the CLI itself
 //! writes for the same purpose, so that it finds it again; but a CLI that runs has its own memory of title
@@ -10,17 +10,24 @@
 mod branch;
 mod facts;
 mod files;
+mod import;
+mod kinds;
+mod known;
+mod lines;
 mod summary;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jackfield_api::Timestamp;
+use jackfield_api::{Event, Seq, Timestamp};
 use jackfield_wire::{SessionId, TranscriptEntry, Uuid};
 
 pub use crate::history::branch::Conversation;
 use crate::history::files::Files;
 pub(crate) use crate::history::files::is_session_id;
+pub use crate::history::import::After;
+use crate::history::import::Import;
+pub use crate::history::known::Known;
 
 /// The sessions below one configuration folder of the CLI (`~/.claude`, or `$CLAUDE_CONFIG_DIR`).
 #[derive(Debug, Clone)]
@@ -149,6 +156,27 @@ impl History {
             subagents.push(Subagent { name, entries });
         }
         Ok(subagents)
+    }
+
+    /// A conversation as events of one run in one of our sessions, numbered from `next_seq`; none if there is
+    /// nothing to tell.
+    ///
+    /// They are what the session would have told had it been seen without partial messages, but for what the
+    /// CLI does not write down: costs are 0, and there are no questions, hooks or tasks. With [`After::Known`]
+    /// only what the host does not have is told, in a run of its own behind the rest: texts, calls and results
+    /// are compared by the names the CLI gave them. A call that was told as lost stays so, and a notice says
+    /// what its result was.
+    pub fn import(
+        &self,
+        id: &SessionId,
+        session: jackfield_api::SessionId,
+        next_seq: Seq,
+        after: After,
+    ) -> Result<Vec<Event>, HistoryError> {
+        let conversation = self.read(id)?;
+        let subagents = self.subagents(id)?.into_iter().map(|agent| (agent.name, agent.entries)).collect();
+        let import = Import { cli_session: id.clone(), session, next_seq, after };
+        Ok(import.events(conversation, subagents))
     }
 
     /// Gives a session that is not running a title, by which the CLI resumes it as well.

@@ -53,6 +53,9 @@
 //! ([`Pace::Lossless`]) holds the CLI back when it is too slow; one that need not ([`Pace::Lossy`]) is told
 //! what it has missed. [`Session::raw`] gives the CLI's own lines.
 //!
+//! A CLI that no longer answers is ended, and another one goes on with the conversation in the same session
+//! ([`Options::resume_wedged`]): `run_ended` and `run_started` tell of it.
+//!
 //! # Options
 //!
 //! [`Options`] has a method for everything the CLI can be told. What does not fit together, or not to the
@@ -193,12 +196,13 @@ pub use command_line::{OptionError, command_line};
 pub use environment::{Environment, environment};
 pub use locate::{Claude, LocateError, locate};
 pub use options::{
-    DebugFilter, Effort, Options, PermissionPrompts, Plugin, Prompt, SettingSource, Settings, Switch,
+    DebugFilter, Effort, Options, PartOf, PermissionPrompts, Plugin, Prompt, SettingSource, Settings, Switch,
     Thinking, ThinkingDisplay, Trust, Worktree,
 };
 pub use version::{MINIMUM_VERSION, Version};
 
 mod callbacks;
+mod clock;
 mod control;
 mod conversation;
 mod error;
@@ -208,6 +212,7 @@ mod query;
 mod raw;
 mod session;
 mod start;
+mod stderr;
 mod task;
 mod turn;
 mod writer;
@@ -215,6 +220,7 @@ mod writer;
 pub use callbacks::{Answering, Callbacks, OnFailure};
 pub use conversation::ConversationError;
 pub use error::{Refused, StartError};
+pub use jackfield_core::By;
 pub use log::{Events, LOSSLESS_LIMIT, Pace};
 pub use query::{Query, query, query_with};
 pub use raw::{Direction, RawLine};

@@ -3,9 +3,10 @@
 //! Nothing is read from this process's own environment, and no session is started. The one rule it keeps:
 //! a program is only looked for in places that do not depend on the opened folder.
 
+mod known;
 mod places;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -129,17 +130,35 @@ pub enum LocateError {
     },
 }
 
-/// Finds the CLI and asks it for its version.
+/// Finds the CLI and asks it for its version; one that has told this process before, and has not changed since,
+/// is not asked again.
 ///
 /// `given` is a path, or a name to look for in `PATH`; without one, `claude` is looked for in `PATH` and in
-/// the usual places of installers. `environment` is the one the CLI will see.
-pub async fn locate(given: Option<&Path>, environment: &Environment) -> Result<Claude, LocateError> {
+/// the usual places of installers. `first_arguments` come before everything else it is told. `environment` is
+/// the one the CLI will see.
+pub async fn locate(
+    given: Option<&Path>,
+    first_arguments: &[OsString],
+    environment: &Environment,
+) -> Result<Claude, LocateError> {
     let program = find(given, environment)?;
-    let version = ask_version(&program, environment, VERSION_LIMIT).await?;
+    let question = known::Question::new(&program, first_arguments, environment);
+    let version = match question.as_ref().and_then(known::Question::answer) {
+        Some(version) => version,
+        None => ask_version(&program, first_arguments, environment, VERSION_LIMIT).await?,
+    };
     if version < MINIMUM_VERSION {
         return Err(LocateError::TooOld { program, has: version, needs: MINIMUM_VERSION });
     }
+    if let Some(question) = question {
+        question.answered(version);
+    }
     Ok(Claude { path: program, version })
+}
+
+/// What the program told of its version turned out wrong: it is asked again the next time.
+pub(crate) fn forget(program: &Path) {
+    known::forget(program);
 }
 
 /// Finds the CLI's program; see [`locate`].
@@ -155,10 +174,12 @@ pub fn find(given: Option<&Path>, environment: &Environment) -> Result<PathBuf, 
 /// Asks a program for its version, and ends it with what it started if it takes longer than the limit.
 pub async fn ask_version(
     program: &Path,
+    first_arguments: &[OsString],
     environment: &Environment,
     limit: Duration,
 ) -> Result<Version, LocateError> {
     let child = Command::new(program)
+        .args(first_arguments)
         .arg("--version")
         .env_clear()
         .envs(environment)

@@ -2,19 +2,26 @@
 //!
 //! Any number of readers, each with its own cursor. A *lossless* reader that falls more than
 //! [`LOSSLESS_LIMIT`] behind stops the reading of the CLI's output, and is never skipped. A *lossy* one is
-//! told the gap. The one rule: memory is bounded, however slow a reader is.
+//! told the gap. What all of them have read is let go but for a short tail: the log is no transcript. The one
+//! rule: memory is bounded, however slow a reader is.
+
+mod weight;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackfield_api::trouble::Gap;
-use jackfield_api::{Body, Event, Seq};
+use jackfield_api::{Body, Event, Seq, TurnNumber};
 use tokio::sync::{Notify, watch};
+
+use weight::weight;
 
 /// How far a lossless reader may be behind before reading stops.
 pub const LOSSLESS_LIMIT: u64 = 4 * 1024 * 1024;
-/// How much is kept for readers that come later.
+/// How far a lossy reader may be behind, and how much is kept for the first reader of all.
 const KEPT: u64 = 1024 * 1024;
+/// How much of what everybody has read is kept for readers that come later.
+const TAIL: u64 = 16 * 1024;
 /// How much a reader takes at once.
 const BATCH: usize = 256;
 
@@ -42,9 +49,11 @@ struct Shared {
     drained: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     kept: VecDeque<Kept>,
+    /// The number of the first event of all.
+    first: Seq,
     /// The weight of everything that was ever appended.
     total: u64,
     readers: Vec<Cursor>,
@@ -68,9 +77,12 @@ struct Cursor {
 }
 
 impl Log {
-    pub(crate) fn new() -> Self {
-        let shared = Shared { state: Mutex::default(), grown: watch::Sender::new(0), drained: Notify::new() };
-        Self { shared: Arc::new(shared) }
+    /// A log whose first event will have this number.
+    pub(crate) fn new(first: Seq) -> Self {
+        let (kept, readers) = (VecDeque::new(), Vec::new());
+        let state = State { kept, first, total: 0, readers, next_reader: 0, closed: false };
+        let (grown, drained) = (watch::Sender::new(0), Notify::new());
+        Self { shared: Arc::new(Shared { state: Mutex::new(state), grown, drained }) }
     }
 
     /// Appends events, and empties `events`. Readers that wait are woken by [`Log::tell`].
@@ -99,6 +111,18 @@ impl Log {
         self.shared.grown.send_modify(|_| {});
     }
 
+    /// Waits until nothing more will come.
+    pub(crate) async fn closed(&self) {
+        let mut grown = self.shared.grown.subscribe();
+        while !self.shared.lock().closed && grown.changed().await.is_ok() {}
+    }
+
+    /// The last event's number, and the last turn that there was.
+    pub(crate) fn last(&self) -> Option<(Seq, Option<TurnNumber>)> {
+        // The newest event is always kept.
+        self.shared.lock().kept.back().map(|kept| (kept.event.seq, kept.event.turn))
+    }
+
     /// Whether a lossless reader is too far behind for more.
     pub(crate) fn is_full(&self) -> bool {
         self.shared.lock().backlog() > LOSSLESS_LIMIT
@@ -120,7 +144,7 @@ impl Log {
         let mut state = self.shared.lock();
         let id = state.next_reader;
         state.next_reader += 1;
-        let next = after.map_or(Seq(1), |seq| Seq(seq.0.saturating_add(1)));
+        let next = after.map_or(state.first, |seq| Seq(seq.0.saturating_add(1)));
         let read =
             state.kept.iter().find(|kept| kept.event.seq >= next).map_or(state.total, |kept| kept.before);
         state.readers.push(Cursor { id, pace, read });
@@ -147,9 +171,20 @@ impl State {
         self.readers.iter().filter(|cursor| cursor.pace == Pace::Lossless).map(behind).max().unwrap_or(0)
     }
 
+    /// How much of the newest somebody must still be able to have.
+    fn wanted(&self) -> u64 {
+        let wanted = |cursor: &Cursor| match cursor.pace {
+            Pace::Lossless => self.total - cursor.read,
+            Pace::Lossy => (self.total - cursor.read).min(KEPT),
+        };
+        // Who comes first may come a moment late, and wants to see how it began.
+        let tail = if self.next_reader == 0 { KEPT } else { TAIL };
+        self.readers.iter().map(wanted).max().unwrap_or(0).max(tail)
+    }
+
     /// Lets go of what nobody must have any more.
     fn evict(&mut self) {
-        let wanted = self.backlog().max(KEPT);
+        let wanted = self.wanted();
         while self.kept.get(1).is_some_and(|second| self.total - second.before >= wanted) {
             self.kept.pop_front();
         }
@@ -213,9 +248,11 @@ impl Events {
         let Some(first) = state.kept.front().map(|kept| kept.event.seq) else { return };
         if self.next < first {
             let from = self.next;
-            let Some(kept) = state.kept.front() else { return };
+            let Some(Kept { event, .. }) = state.kept.front() else { return };
             let to = Seq(first.0 - 1);
-            let gap = Event { body: Body::from(Gap { from, to }), seq: to, ..(*kept.event).clone() };
+            let (session_id, at, turn) = (event.session_id.clone(), event.at, event.turn);
+            let body = Body::from(Gap { from, to });
+            let gap = Event { body, seq: to, at, session_id, turn, parent_tool_call_id: None };
             self.ready.push_back(Arc::new(gap));
             return;
         }
@@ -227,6 +264,7 @@ impl Events {
         if let Some(cursor) = state.readers.iter_mut().find(|cursor| cursor.id == self.id) {
             cursor.read = read;
         }
+        state.evict();
         if was_full && state.backlog() <= LOSSLESS_LIMIT {
             self.shared.drained.notify_one();
         }
@@ -235,30 +273,13 @@ impl Events {
 
 impl Drop for Events {
     fn drop(&mut self) {
-        self.shared.lock().readers.retain(|cursor| cursor.id != self.id);
+        let mut state = self.shared.lock();
+        state.readers.retain(|cursor| cursor.id != self.id);
+        state.evict();
+        drop(state);
         self.shared.drained.notify_one();
     }
 }
 
-/// About how much memory an event takes. Only what grows with the CLI's output is looked at. What is small counts
-/// double: the allocator has an arena per thread, and the session's task moves from thread to thread.
-fn weight(event: &Event) -> u64 {
-    let text = match &event.body {
-        Body::MessageChunk(chunk) => chunk.text.len(),
-        Body::Reasoning(thought) => thought.reasoning_text.len(),
-        Body::ToolCall(call) => 3 * call.input.get().len(),
-        Body::ToolUpdate(update) => 3 * update.output.as_ref().map_or(0, |output| output.get().len()),
-        Body::PermissionRequest(request) => 3 * request.input.as_ref().map_or(0, |input| input.get().len()),
-        Body::FileUpdated(file) => {
-            let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-            length(&file.old_content) + length(&file.new_content) + file.diff.len()
-        }
-        Body::UserMessage(message) => message.text.len(),
-        Body::Unknown(unknown) => unknown.text.len(),
-        Body::Malformed(malformed) => malformed.text.len(),
-        Body::Stderr(line) => line.text.len(),
-        Body::Notice(notice) => notice.text.len(),
-        _ => 256,
-    };
-    512 + text as u64
-}
+#[cfg(test)]
+mod tests;

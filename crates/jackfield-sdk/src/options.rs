@@ -18,6 +18,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jackfield_api::{Seq, TurnNumber};
 use jackfield_core::session::Bypass;
 use jackfield_wire::{DEFAULT_LINE_LIMIT, McpServer, PermissionMode, SessionId, Uuid};
 use serde_json::{Map, Value};
@@ -114,11 +115,26 @@ pub struct Options {
     /// Variables to set, and without a value to remove.
     pub(crate) variables: Named<OsString, Option<OsString>>,
     pub(crate) claude: Option<PathBuf>,
+    pub(crate) first_arguments: Vec<OsString>,
+    pub(crate) part_of: Option<PartOf>,
     pub(crate) guard: Option<Vec<OsString>>,
     pub(crate) answer_within: Option<Duration>,
+    /// Decided by [`Options::part_of`] unless it is given.
+    pub(crate) resume_wedged: Option<Switch>,
     pub(crate) line_limit: usize,
     pub(crate) transcript: Switch,
     pub(crate) locks: Option<PathBuf>,
+}
+
+/// The session of a host that a run is part of: its events go on where those of earlier runs ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartOf {
+    /// The host's own id of the session.
+    pub session_id: jackfield_api::SessionId,
+    /// The number of the run's first event.
+    pub next_seq: Seq,
+    /// The last turn that there was.
+    pub last_turn: Option<TurnNumber>,
 }
 
 /// Values that may be secrets, by name; only the names are printed.
@@ -193,8 +209,11 @@ impl Options {
             extra_flags: Vec::new(),
             variables: Named(BTreeMap::new()),
             claude: None,
+            first_arguments: Vec::new(),
+            part_of: None,
             guard: None,
             answer_within: None,
+            resume_wedged: None,
             line_limit: DEFAULT_LINE_LIMIT,
             transcript: Switch::On,
             locks: None,

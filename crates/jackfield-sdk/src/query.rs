@@ -70,8 +70,9 @@ impl Query {
                     tokio::spawn(async move { session.close().await });
                 }
             }
+            // There is no result any more, even if the conversation could go on.
+            Some(Body::RunEnded(_)) | None => self.session = None,
             Some(_) => {}
-            None => self.session = None,
         }
         event
     }

@@ -9,7 +9,8 @@ use jackfield_api::command::{
     Allow, Answer, CancelQueued, Close, Content, Interrupt, Prompt, Rejection, RejectionCode, Reply, Verdict,
 };
 use jackfield_api::session::Priority;
-use jackfield_api::{Command, PendingId, Seq, Snapshot, Uuid};
+use jackfield_api::trouble::NoticeLevel;
+use jackfield_api::{Command, PendingId, Seq, Snapshot, TurnNumber, Uuid};
 use jackfield_core::By;
 use jackfield_wire::HostRequest;
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -18,7 +19,7 @@ use crate::content;
 use crate::conversation::Progress;
 use crate::error::{Refused, StartError};
 use crate::log::{Events, Log, Pace};
-use crate::raw::RawLine;
+use crate::raw::{RawLine, RawLines};
 use crate::start;
 use crate::task::Ask;
 use crate::turn::Turn;
@@ -34,11 +35,10 @@ pub struct Session {
 pub(crate) struct Shared {
     pub(crate) asks: mpsc::Sender<Ask>,
     pub(crate) log: Log,
-    pub(crate) raw: broadcast::Sender<Arc<RawLine>>,
+    pub(crate) raw: Arc<RawLines>,
     pub(crate) ready: start::Ready,
     pub(crate) progress: Arc<Progress>,
-    /// What it was started with.
-    pub(crate) origin: (Options, Callbacks),
+    pub(crate) origin: Arc<start::Origin>,
 }
 
 impl Session {
@@ -87,13 +87,16 @@ impl Session {
     /// Ends the session in order: a turn is interrupted, input is closed, and only then it gets harder. Waits
     /// until nothing of it is alive.
     pub async fn close(&self) {
-        let mut events = self.shared.log.reader(Pace::Lossy, None);
         // A session that is over already refuses; that is what was wanted.
         let _ = self.command(Close {}).await;
-        while events.next().await.is_some() {}
+        self.shared.log.closed().await;
     }
 
     /// Events from the oldest that is kept on. Any number of readers, each at its own pace.
+    ///
+    /// The first reader of all sees how it began, if it comes before a mebibyte was said. What all readers have
+    /// read is let go but for the newest few, so one that comes later begins with a `gap`, in whose place a
+    /// [snapshot](Session::snapshot) tells what was.
     ///
     /// A lossless reader that nobody reads holds the CLI back once it is [`LOSSLESS_LIMIT`](crate::LOSSLESS_LIMIT)
     /// behind: who keeps one must read it, or a long turn never ends.
@@ -118,7 +121,7 @@ impl Session {
         from.await.ok().flatten()
     }
 
-    /// What the CLI said of itself when it was ready.
+    /// What the CLI said of itself when it was first ready.
     pub fn ready(&self) -> &start::Ready {
         &self.shared.ready
     }
@@ -131,6 +134,11 @@ impl Session {
 
     /// Gives a command of the contract.
     pub async fn command(&self, command: impl Into<Command>) -> Result<Reply, Refused> {
+        self.command_by(By::Host, command).await
+    }
+
+    /// Gives a command in somebody's name; events that tell what came of it tell the name too.
+    pub async fn command_by(&self, by: By, command: impl Into<Command>) -> Result<Reply, Refused> {
         let command = command.into();
         match &command {
             Command::Prompt(prompt) => content::check(&prompt.content)?,
@@ -138,8 +146,13 @@ impl Session {
             _ => {}
         }
         let (answer, answered) = oneshot::channel();
-        self.ask(Ask::Command(By::Host, Box::new(command), answer)).await?;
+        self.ask(Ask::Command(by, Box::new(command), answer)).await?;
         Ok(answered.await.unwrap_or_else(|_| Err(over()))?)
+    }
+
+    /// Tells something of one's own to everybody who follows the session, as a `notice` in its order.
+    pub async fn notice(&self, level: NoticeLevel, text: impl Into<String>) -> Result<(), Refused> {
+        self.ask(Ask::Notice(level, text.into())).await
     }
 
     /// Sends a control request and waits for its answer. There is a typed method for each of them.
@@ -153,8 +166,13 @@ impl Session {
         &self.shared.progress
     }
 
-    pub(crate) fn origin(&self) -> (&Options, &Callbacks) {
-        (&self.shared.origin.0, &self.shared.origin.1)
+    pub(crate) fn origin(&self) -> &start::Origin {
+        &self.shared.origin
+    }
+
+    /// The number of the last event, and the last turn.
+    pub(crate) fn last(&self) -> Option<(Seq, Option<TurnNumber>)> {
+        self.shared.log.last()
     }
 
     async fn ask(&self, ask: Ask) -> Result<(), Refused> {

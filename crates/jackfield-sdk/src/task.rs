@@ -3,48 +3,51 @@
 //! One loop. Selecting only says what happened (`Woken`); what to do about it is decided by the machine in a
 //! plain call, and the wishes that come out are performed here. Nobody else touches the process.
 
-use std::cell::Cell;
+mod calls;
+mod pipes;
+
 use std::collections::BTreeMap;
-use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
+use std::mem::{replace, take};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use jackfield_api::command::{Rejection, RejectionCode, Reply, Verdict};
-use jackfield_api::permission::PermissionRequest;
+use jackfield_api::session::RunEndReason;
+use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Body, Command, Event, PendingId, Snapshot, Timestamp};
 use jackfield_core::{
-    By, CallId, CommandId, Exit, HostCall, HostReply, Input, Launch, Output, Session as Machine, Signal,
-    Transcript,
+    By, CallId, CommandId, Exit, HostReply, Input, Launch, Output, Session as Machine, Signal, Transcript,
 };
 use jackfield_wire::{HostRequest, Line, Lines, OutboundMessage, decode};
-use tokio::io::AsyncReadExt;
-use tokio::process::{ChildStderr, ChildStdout};
-use tokio::sync::{broadcast, mpsc, oneshot};
-use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep_until};
+use tokio::process::ChildStdin;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
-use crate::callbacks::{Callbacks, Serve};
-use crate::conversation::Progress;
+use crate::clock::Clock;
+use crate::conversation::{Choice, Progress};
 use crate::lock::Lock;
 use crate::log::Log;
 use crate::process::{Leash, Process};
-use crate::raw::{Direction, RawLine};
+use crate::raw::{Direction, RawLines};
+use crate::start::{self, Origin};
+use crate::stderr::StandardError;
 use crate::turn::{TurnError, TurnResult, Turns};
 use crate::writer::{self, Write, Written};
+use crate::{Version, locate};
+use calls::Calls;
+use pipes::{Pipes, give_back, is_pending, read, until};
 
-/// How much of the CLI's output is read at once.
-const CHUNK: usize = 64 * 1024;
 /// More reports than lines may wait: the writer never has to wait for one to be read.
 const REPORTS: usize = writer::WAITING + 16;
-/// The longest line of standard error that is kept.
-const STDERR_LINE: usize = 64 * 1024;
 /// How many events are put into the log at once.
 const TOLD: usize = 32;
 /// How long output may still come after the exit, and an exit after the end of output.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// How long standard error waits for a lossless reader too. Then it is read all the same, and some is left out.
+const STUCK: Duration = Duration::from_secs(1);
 
 /// What a handle asks of the task.
 #[derive(Debug)]
@@ -53,6 +56,7 @@ pub(crate) enum Ask {
     Request(Box<HostRequest>, Answer),
     Prompt(By, Box<jackfield_api::command::Prompt>, Answer, oneshot::Sender<Result<TurnResult, TurnError>>),
     Snapshot(oneshot::Sender<Option<Snapshot>>),
+    Notice(NoticeLevel, String),
     /// Go on when all handles are gone.
     Detach,
 }
@@ -65,12 +69,13 @@ pub(crate) struct Task {
     machine: Machine,
     transcript: Option<Transcript>,
     log: Log,
-    raw: broadcast::Sender<Arc<RawLine>>,
-    callbacks: Callbacks,
+    raw: Arc<RawLines>,
+    origin: Arc<Origin>,
     progress: Arc<Progress>,
-    servers: BTreeMap<String, Arc<Serve>>,
     turns: Turns,
     answers: BTreeMap<CommandId, Answer>,
+    /// What is in effect once it is answered.
+    choices: BTreeMap<CommandId, Choice>,
     /// Answers of this wake-up.
     answered: Vec<(Answer, Result<Reply, Rejection>)>,
     next_command: u64,
@@ -78,26 +83,25 @@ pub(crate) struct Task {
     told: Vec<Event>,
     to_stdin: mpsc::Sender<Write>,
     leash: Leash,
-    calls: JoinSet<(CallId, HostReply)>,
-    calling: BTreeMap<CallId, AbortHandle>,
-    decisions: JoinSet<(PendingId, Option<Verdict>)>,
-    deciding: BTreeMap<PendingId, AbortHandle>,
+    calls: Calls,
+    clock: Clock,
+    /// It goes on when all handles are gone.
     detached: bool,
-    /// When it began, on a clock that does not jump.
-    began: Instant,
-    began_at: u64,
+    /// Somebody wants it to end.
+    closing: bool,
+    /// How the run ended, once it did.
+    ended: Option<RunEndReason>,
+    /// The CLI was ended and the conversation resumed, and nothing has come of it yet.
+    resumed: bool,
 }
 
 /// What the task is made with.
 pub(crate) struct Parts {
     pub(crate) machine: Machine,
-    pub(crate) transcript: Option<Transcript>,
     pub(crate) log: Log,
-    pub(crate) raw: broadcast::Sender<Arc<RawLine>>,
-    pub(crate) callbacks: Callbacks,
-    pub(crate) launch: Launch,
+    pub(crate) raw: Arc<RawLines>,
     pub(crate) progress: Arc<Progress>,
-    pub(crate) line_limit: usize,
+    pub(crate) origin: Arc<Origin>,
     pub(crate) lock: Option<Lock>,
 }
 
@@ -113,118 +117,69 @@ enum Woken {
     Decided(PendingId, Option<Verdict>),
     Due,
     Drained,
+    Stuck,
     LateEnough,
 }
 
-/// The ends of the pipes, and how much of them is over.
-struct Pipes {
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
-    exit: Option<Exit>,
-    /// When the rest of the end is no longer waited for.
-    patience: Option<Instant>,
+/// A process that nobody drives yet.
+struct Open {
+    stdin: ChildStdin,
+    wanted: mpsc::Receiver<Write>,
+    pipes: Pipes,
 }
 
-/// Runs a session until its process is gone.
+impl Open {
+    fn of(process: Process) -> (Self, mpsc::Sender<Write>, Leash) {
+        let Process { stdin, stdout, stderr, leash } = process;
+        let (to_stdin, wanted) = mpsc::channel(writer::WAITING);
+        (Self { stdin, wanted, pipes: Pipes::new(stdout, stderr) }, to_stdin, leash)
+    }
+}
+
+/// Runs a session until its process is gone, and with it the last one that took its place.
 ///
 /// Not an `async fn`: that would hold everything it is given a second time, for as long as the session lives.
 pub(crate) fn run(
     process: Process,
+    launch: Launch,
     parts: Parts,
     mut asks: mpsc::Receiver<Ask>,
 ) -> impl Future<Output = ()> + Send {
-    let (to_stdin, wanted) = mpsc::channel(writer::WAITING);
-    let (report, mut written) = mpsc::channel(REPORTS);
-    let mut pipes =
-        Pipes { stdout: Some(process.stdout), stderr: Some(process.stderr), exit: None, patience: None };
-    let mut lines = Lines::new(parts.line_limit);
-    let mut stderr_lines = Lines::new(STDERR_LINE);
-    let mut task = Task::new(parts.machine, process.leash, to_stdin, &parts.log, &parts.raw);
-    // Nobody else may drive this session until its process is gone.
-    let lock = parts.lock;
-    task.transcript = parts.transcript;
-    task.servers = parts.callbacks.connect();
-    task.callbacks = parts.callbacks;
-    task.progress = parts.progress;
-    task.feed(Input::Started(parts.launch));
+    let (open, to_stdin, leash) = Open::of(process);
+    let options = &parts.origin.options;
+    let mut task = Task {
+        machine: parts.machine,
+        transcript: options.transcript.is_on().then(Transcript::new),
+        log: parts.log,
+        raw: parts.raw,
+        calls: Calls::new(&parts.origin.callbacks),
+        origin: parts.origin,
+        progress: parts.progress,
+        turns: Turns::default(),
+        answers: BTreeMap::new(),
+        choices: BTreeMap::new(),
+        answered: Vec::new(),
+        next_command: 0,
+        told: Vec::new(),
+        to_stdin,
+        leash,
+        clock: Clock::new(Instant::now(), SystemTime::now()),
+        detached: false,
+        closing: false,
+        ended: None,
+        resumed: false,
+    };
+    // Nobody else may drive this session until its last process is gone.
+    let mut lock = parts.lock;
+    task.feed(Input::Started(launch));
     task.flush();
 
     async move {
-        // Polled here and not in a task of its own: so a line is reported before the CLI's answer to it is read.
-        let mut writer = pin!(writer::write(process.stdin, wanted, report));
-        let (mut asked, mut writing, mut writer_lives) = (true, true, true);
-        while !pipes.are_over() {
-            // What a process leaves in its pipe when it is gone is little, and nobody waits for room to say it.
-            let full = task.log.is_full() && pipes.exit.is_none();
-            let due = task.deadline();
-            let woken = tokio::select! {
-                read = read(&mut pipes.stdout), if pipes.stdout.is_some() && !full => Woken::Out(read),
-                read = read(&mut pipes.stderr), if pipes.stderr.is_some() => Woken::Err(read),
-                ask = asks.recv(), if asked => Woken::Asked(ask),
-                done = written.recv(), if writing => Woken::Written(done),
-                () = &mut writer, if writer_lives => Woken::WriterEnded,
-                exit = task.leash.ended(), if pipes.exit.is_none() => Woken::Exited(exit),
-                Some(Ok((id, reply))) = task.calls.join_next() => Woken::Called(id, reply),
-                Some(Ok((id, verdict))) = task.decisions.join_next() => Woken::Decided(id, verdict),
-                () = task.log.drained(), if full => Woken::Drained,
-                () = until(due), if due.is_some() => Woken::Due,
-                () = until(pipes.patience), if pipes.patience.is_some() => Woken::LateEnough,
-            };
-            match woken {
-                Woken::Out(Ok(chunk)) if !chunk.is_empty() => {
-                    // First what these lines may be an answer to.
-                    task.take_reports(&mut written);
-                    lines.feed(&chunk, |line| task.line(&line));
-                    BUFFER.set(chunk);
-                }
-                Woken::Out(_) => {
-                    lines.finish(|line| task.line(&line));
-                    pipes.stdout = None;
-                    pipes.patience.get_or_insert(Instant::now() + LAST_WORDS);
-                }
-                Woken::Err(Ok(chunk)) if !chunk.is_empty() => {
-                    stderr_lines.feed(&chunk, |line| task.stderr(&line));
-                    BUFFER.set(chunk);
-                }
-                Woken::Err(_) => {
-                    stderr_lines.finish(|line| task.stderr(&line));
-                    pipes.stderr = None;
-                }
-                Woken::Asked(Some(ask)) => task.ask(ask),
-                Woken::Asked(None) => {
-                    asked = false;
-                    if !task.detached {
-                        // The last handle is gone: so is the session, with everything it started.
-                        task.act(Signal::Kill);
-                    }
-                }
-                Woken::Written(Some(done)) => task.written(done),
-                Woken::Written(None) => writing = false,
-                Woken::WriterEnded => writer_lives = false,
-                Woken::Exited(exit) => {
-                    pipes.exit = Some(exit);
-                    pipes.patience = Some(Instant::now() + LAST_WORDS);
-                }
-                Woken::Called(id, reply) => {
-                    task.calling.remove(&id);
-                    task.feed(Input::Called(id, reply));
-                }
-                Woken::Decided(id, verdict) => task.decided(id, verdict),
-                Woken::Due => task.feed(Input::Timeout),
-                Woken::Drained => {}
-                Woken::LateEnough => {
-                    // A pipe that somebody else still holds, or a process that has closed its output and stays.
-                    task.act(Signal::Kill);
-                    (pipes.stdout, pipes.stderr) = (None, None);
-                    pipes.patience = Some(Instant::now() + LAST_WORDS);
-                }
-            }
-            // The CLI is given its work before anybody else is woken.
-            writer_lives = writer_lives && is_pending(writer.as_mut()).await;
-            task.take_reports(&mut written);
-            task.flush();
+        let mut next = Some(open);
+        while let Some(open) = next.take() {
+            task.drive(open, &mut asks).await;
+            next = task.go_on(lock.as_mut()).await;
         }
-        task.feed(Input::Exited(pipes.exit.unwrap_or(Exit::OutputEnded)));
         // Who hears of the end may go on with the session at once.
         drop(lock);
         task.flush();
@@ -232,125 +187,165 @@ pub(crate) fn run(
     }
 }
 
-impl Pipes {
-    fn are_over(&self) -> bool {
-        self.exit.is_some() && self.stdout.is_none() && self.stderr.is_none()
-    }
-}
-
-thread_local! {
-    /// What this thread reads into. Between a look and the use of what was seen a task stays on its thread; so all
-    /// sessions of a thread share one buffer, and one that waits holds none.
-    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// What there is to read; nothing at the end.
-async fn read<R: AsyncReadExt + Unpin>(from: &mut Option<R>) -> io::Result<Vec<u8>> {
-    let Some(from) = from else { return Ok(Vec::new()) };
-    poll_fn(|context| {
-        let mut chunk = BUFFER.take();
-        chunk.clear();
-        chunk.reserve_exact(CHUNK);
-        match pin!(from.read_buf(&mut chunk)).poll(context) {
-            Poll::Ready(read) => Poll::Ready(read.map(|_| chunk)),
-            Poll::Pending => {
-                BUFFER.set(chunk);
-                Poll::Pending
-            }
-        }
-    })
-    .await
-}
-
-/// Lets a future do what it can at once; whether there is more to come.
-async fn is_pending(mut future: Pin<&mut impl Future>) -> bool {
-    poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
-}
-
-async fn until(instant: Option<Instant>) {
-    if let Some(instant) = instant {
-        sleep_until(instant).await;
-    }
-}
-
 impl Task {
-    fn new(
-        machine: Machine,
-        leash: Leash,
-        to_stdin: mpsc::Sender<Write>,
-        log: &Log,
-        raw: &broadcast::Sender<Arc<RawLine>>,
-    ) -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self {
-            machine,
-            transcript: None,
-            log: log.clone(),
-            raw: raw.clone(),
-            callbacks: Callbacks::default(),
-            progress: Arc::default(),
-            servers: BTreeMap::new(),
-            turns: Turns::default(),
-            answers: BTreeMap::new(),
-            answered: Vec::new(),
-            next_command: 0,
-            told: Vec::new(),
-            to_stdin,
-            leash,
-            calls: JoinSet::new(),
-            calling: BTreeMap::new(),
-            decisions: JoinSet::new(),
-            deciding: BTreeMap::new(),
-            detached: false,
-            began: Instant::now(),
-            began_at: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+    /// One run of the CLI, to its end.
+    async fn drive(&mut self, open: Open, asks: &mut mpsc::Receiver<Ask>) {
+        let Open { stdin, wanted, mut pipes } = open;
+        let (report, mut written) = mpsc::channel(REPORTS);
+        let mut lines = Lines::new(self.origin.options.line_limit);
+        let mut stderr = StandardError::new();
+        // Polled here and not in a task of its own: so a line is reported before the CLI's answer to it is read.
+        let mut writer = pin!(writer::write(stdin, wanted, report));
+        let (mut asked, mut writing, mut writer_lives) = (true, true, true);
+        let mut full_since = None;
+        while !pipes.are_over() {
+            // What a process leaves in its pipe when it is gone is little, and nobody waits for room to say it.
+            let full = self.log.is_full() && pipes.exit.is_none();
+            full_since = full_since.filter(|_| full).or_else(|| full.then(Instant::now));
+            let stuck = full_since.map(|since| since + STUCK);
+            let waits = stuck.is_some_and(|stuck| Instant::now() < stuck);
+            let due = self.machine.deadline();
+            let alarm = due.map(|due| self.clock.moment(due));
+            let woken = tokio::select! {
+                read = read(&mut pipes.stdout), if pipes.stdout.is_some() && !full => Woken::Out(read),
+                read = read(&mut pipes.stderr), if pipes.stderr.is_some() && !waits => Woken::Err(read),
+                ask = asks.recv(), if asked => Woken::Asked(ask),
+                done = written.recv(), if writing => Woken::Written(done),
+                () = &mut writer, if writer_lives => Woken::WriterEnded,
+                exit = self.leash.ended(), if pipes.exit.is_none() => Woken::Exited(exit),
+                Some(Ok((id, reply))) = self.calls.done.join_next() => Woken::Called(id, reply),
+                Some(Ok((id, verdict))) = self.calls.decided.join_next() => Woken::Decided(id, verdict),
+                () = self.log.drained(), if full => Woken::Drained,
+                () = until(stuck), if waits => Woken::Stuck,
+                () = until(alarm), if alarm.is_some() => Woken::Due,
+                () = until(pipes.patience), if pipes.patience.is_some() => Woken::LateEnough,
+            };
+            self.clock.look(due, Instant::now(), SystemTime::now());
+            match woken {
+                Woken::Out(Ok(chunk)) if !chunk.is_empty() => {
+                    // First what these lines may be an answer to.
+                    self.take_reports(&mut written);
+                    lines.feed(&chunk, |line| self.line(&line));
+                    give_back(chunk);
+                }
+                Woken::Out(_) => {
+                    lines.finish(|line| self.line(&line));
+                    pipes.stdout = None;
+                    pipes.patience.get_or_insert(Instant::now() + LAST_WORDS);
+                }
+                Woken::Err(Ok(chunk)) if !chunk.is_empty() => {
+                    stderr.read(&chunk);
+                    give_back(chunk);
+                }
+                Woken::Err(_) => {
+                    stderr.read(&[]);
+                    pipes.stderr = None;
+                }
+                Woken::Asked(Some(ask)) => self.ask(ask),
+                Woken::Asked(None) => {
+                    asked = false;
+                    if !self.detached {
+                        // The last handle is gone: so is the session, with everything it started.
+                        self.closing = true;
+                        self.act(Signal::Kill);
+                    }
+                }
+                Woken::Written(Some(done)) => self.written(done),
+                Woken::Written(None) => writing = false,
+                Woken::WriterEnded => writer_lives = false,
+                Woken::Exited(exit) => {
+                    pipes.exit = Some(exit);
+                    pipes.patience = Some(Instant::now() + LAST_WORDS);
+                }
+                Woken::Called(id, reply) => {
+                    self.calls.running.remove(&id);
+                    self.feed(Input::Called(id, reply));
+                }
+                Woken::Decided(id, verdict) => self.decided(id, verdict),
+                Woken::Due => self.feed(Input::Timeout),
+                Woken::Drained | Woken::Stuck => {}
+                Woken::LateEnough => {
+                    // A pipe that somebody else still holds, or a process that has closed its output and stays.
+                    self.act(Signal::Kill);
+                    (pipes.stdout, pipes.stderr) = (None, None);
+                    pipes.patience = Some(Instant::now() + LAST_WORDS);
+                }
+            }
+            if self.log.is_full() && !pipes.are_over() {
+                stderr.wait();
+            } else {
+                stderr.take().for_each(|line| self.feed(Input::Stderr(line)));
+            }
+            // The CLI is given its work before anybody else is woken.
+            writer_lives = writer_lives && is_pending(writer.as_mut()).await;
+            self.take_reports(&mut written);
+            self.flush();
+        }
+        self.feed(Input::Exited(pipes.exit.unwrap_or(Exit::OutputEnded)));
+    }
+
+    /// A CLI that no longer answered was ended; the conversation goes on with another one. Not twice in a row
+    /// without a result in between: then it is not the process that is at fault.
+    async fn go_on(&mut self, lock: Option<&mut Lock>) -> Option<Open> {
+        let wedged = self.ended.take() == Some(RunEndReason::Wedged);
+        if !wedged
+            || self.closing
+            || !self.origin.options.resumes_wedged()
+            || replace(&mut self.resumed, true)
+        {
+            return None;
+        }
+        match start::again(&self.origin, &self.progress, lock).await {
+            Ok(Some((process, launch, initialize))) => {
+                let open;
+                (open, self.to_stdin, self.leash) = Open::of(process);
+                self.calls = Calls::new(&self.origin.callbacks);
+                self.feed(Input::Started(launch));
+                let id = self.name_command();
+                self.feed(Input::Request(id, By::Host, HostRequest::Initialize(Box::new(initialize))));
+                self.flush();
+                Some(open)
+            }
+            Ok(None) => None,
+            Err(error) => {
+                let text = format!("the CLI could not be started again: {error}");
+                self.feed(Input::Notice(NoticeLevel::Error, text));
+                None
+            }
         }
     }
 
     fn now(&self) -> Timestamp {
-        let elapsed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Timestamp(self.began_at.saturating_add(elapsed))
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        let due = self.machine.deadline()?;
-        Some(self.began + Duration::from_millis(due.0.saturating_sub(self.began_at)))
+        self.clock.at(Instant::now())
     }
 
     fn line(&mut self, line: &Line<'_>) {
         match line {
             Line::Whole(bytes) => {
                 let decoded = decode(bytes);
-                if self.raw.receiver_count() > 0 {
-                    self.pass(Direction::FromCli, &decoded.text);
-                }
+                self.raw.pass(Direction::FromCli, || &*decoded.text);
                 self.feed(Input::Line(decoded));
             }
             Line::TooLong { length } => self.feed(Input::LongLine { length: *length }),
         }
     }
 
-    fn stderr(&mut self, line: &Line<'_>) {
-        match line {
-            Line::Whole(bytes) => self.feed(Input::Stderr(String::from_utf8_lossy(bytes).into_owned())),
-            Line::TooLong { length } => self.feed(Input::Stderr(format!("(a line of {length} bytes)"))),
-        }
-    }
-
-    fn pass(&self, direction: Direction, text: &str) {
-        // An error only means that nobody listens.
-        let _ = self.raw.send(Arc::new(RawLine { direction, text: text.to_owned() }));
-    }
-
     fn ask(&mut self, ask: Ask) {
         match ask {
             Ask::Command(by, command, answer) => {
+                let id = self.await_answer(answer);
                 match &*command {
                     Command::Prompt(prompt) => self.progress.sent(prompt),
                     Command::EditQueued(edit) => self.progress.sent(&edit.with),
+                    Command::SetModel(set) => {
+                        self.choices.insert(id.clone(), Choice::Model(set.model.clone()));
+                    }
+                    Command::SetThinking(set) => {
+                        self.choices.insert(id.clone(), Choice::Thinking(set.max_thinking_tokens));
+                    }
+                    Command::Close(_) => self.closing = true,
                     _ => {}
                 }
-                let id = self.await_answer(answer);
                 self.feed(Input::Command(id, by, *command));
             }
             Ask::Request(request, answer) => {
@@ -367,15 +362,20 @@ impl Task {
                 self.flush();
                 let _ = to.send(self.transcript.as_ref().map(|transcript| transcript.snapshot().clone()));
             }
+            Ask::Notice(level, text) => self.feed(Input::Notice(level, text)),
             Ask::Detach => self.detached = true,
         }
     }
 
     fn await_answer(&mut self, answer: Answer) -> CommandId {
-        self.next_command += 1;
-        let id = CommandId(self.next_command.to_string().into());
+        let id = self.name_command();
         self.answers.insert(id.clone(), answer);
         id
+    }
+
+    fn name_command(&mut self) -> CommandId {
+        self.next_command += 1;
+        CommandId(self.next_command.to_string().into())
     }
 
     fn take_reports(&mut self, written: &mut mpsc::Receiver<Written>) {
@@ -387,9 +387,7 @@ impl Task {
     fn written(&mut self, done: Written) {
         match done {
             Written::Line(message, by) => {
-                if self.raw.receiver_count() > 0 {
-                    self.pass(Direction::ToCli, &message.encode());
-                }
+                self.raw.pass(Direction::ToCli, || message.encode());
                 self.feed(Input::Sent(OutboundMessage::Known(*message), by));
             }
             Written::Closed => self.feed(Input::StdinClosed),
@@ -400,7 +398,7 @@ impl Task {
     }
 
     fn decided(&mut self, pending_id: PendingId, verdict: Option<Verdict>) {
-        self.deciding.remove(&pending_id);
+        self.calls.deciding.remove(&pending_id);
         if let Some(verdict) = verdict {
             let answer = self.answer(pending_id, verdict);
             self.feed(answer);
@@ -408,8 +406,7 @@ impl Task {
     }
 
     fn answer(&mut self, pending_id: PendingId, verdict: Verdict) -> Input<'static> {
-        self.next_command += 1;
-        let id = CommandId(self.next_command.to_string().into());
+        let id = self.name_command();
         let answer = jackfield_api::command::Answer { pending_id, verdict };
         Input::Command(id, By::Host, answer.into())
     }
@@ -432,18 +429,23 @@ impl Task {
                         self.log.append(&mut self.told);
                     }
                 }
-                Output::Write(message, by) => self.write(Write::Line(message, by)),
+                Output::Write(message, by) => self.write(Write::Line(Box::new(message), by)),
                 Output::CloseStdin => self.write(Write::Close),
                 Output::Signal(signal) => {
                     self.leash.signal(signal);
                     self.machine.handle(now, Input::Signalled(signal));
                 }
                 Output::Answer(id, result) => {
+                    if let Some(choice) = self.choices.remove(&id)
+                        && result.is_ok()
+                    {
+                        self.progress.chose(choice);
+                    }
                     self.answered.extend(self.answers.remove(&id).map(|answer| (answer, result)));
                 }
                 Output::Call(id, call) => self.call(id, call),
                 Output::CallWithdrawn(id) => {
-                    if let Some(handle) = self.calling.remove(&id) {
+                    if let Some(handle) = self.calls.running.remove(&id) {
                         handle.abort();
                     }
                 }
@@ -470,55 +472,16 @@ impl Task {
             Body::PermissionRequest(request) => self.decide(request),
             Body::PermissionResolved(over) => self.stop_deciding(over.pending_id),
             Body::PermissionCancelled(over) => self.stop_deciding(over.pending_id),
+            Body::SessionStatus(status) => {
+                let claude = &self.origin.claude;
+                if status.claude_code_version.parse().is_ok_and(|told: Version| told != claude.version) {
+                    locate::forget(&claude.path);
+                }
+            }
+            Body::Complete(_) => self.resumed = false,
+            Body::RunEnded(end) => self.ended = Some(end.reason),
             _ => {}
         }
-    }
-
-    fn decide(&mut self, request: &PermissionRequest) {
-        let id = request.pending_id;
-        let ruled = self.callbacks.rule.and_then(|rule| rule(request, self.progress.mode().as_ref()));
-        if let Some(verdict) = ruled {
-            // At once: nobody can be faster.
-            let answer = self.answer(id, verdict);
-            self.machine.handle(self.now(), answer);
-        } else if let Some(decide) = self.callbacks.decide.clone() {
-            let request = request.clone();
-            let handle = self.decisions.spawn(async move { (id, decide(request).await) });
-            self.deciding.insert(id, handle);
-        }
-    }
-
-    fn stop_deciding(&mut self, id: PendingId) {
-        if let Some(handle) = self.deciding.remove(&id) {
-            handle.abort();
-        }
-    }
-
-    fn call(&mut self, id: CallId, call: HostCall) {
-        let handle = match call {
-            HostCall::Hook { callback_id, input, .. } => match self.callbacks.hook(&callback_id) {
-                None => return self.fail_call(id, format!("there is no hook {callback_id}")),
-                Some(hook) => {
-                    let answer = hook.answer(*input);
-                    self.calls.spawn(async move {
-                        (id, answer.await.map_or_else(HostReply::Failed, HostReply::Hook))
-                    })
-                }
-            },
-            HostCall::Mcp { server, message } => match self.servers.get(&server) {
-                None => return self.fail_call(id, format!("there is no MCP server {server} here")),
-                Some(serve) => {
-                    let serving = serve(message);
-                    self.calls.spawn(async move { (id, HostReply::Mcp(serving.await)) })
-                }
-            },
-        };
-        self.calling.insert(id, handle);
-    }
-
-    fn fail_call(&mut self, id: CallId, why: String) {
-        let handle = self.calls.spawn(async move { (id, HostReply::Failed(why)) });
-        self.calling.insert(id, handle);
     }
 
     /// Tells what this wake-up brought.
@@ -536,7 +499,7 @@ impl Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        for answer in std::mem::take(&mut self.answers).into_values() {
+        for answer in take(&mut self.answers).into_values() {
             let reason = "the session is over".to_owned();
             let _ = answer.send(Err(Rejection { code: RejectionCode::RunEnded, reason }));
         }

@@ -10,6 +10,9 @@ use jackfield_api::{Body, Event, TurnNumber, Uuid};
 use tokio::sync::oneshot;
 
 /// A prompt that was sent.
+///
+/// As long as this is held, what the turn says is collected for its [result](Turn::result), however much it is:
+/// a model says no more than its tokens allow. Who only wants the prompt's name, or reads the events, drops it.
 #[derive(Debug)]
 pub struct Turn {
     pub(crate) uuid: Uuid,
@@ -82,7 +85,11 @@ impl Turns {
                     self.running.push(self.waiting.remove(at).1);
                 }
             }
-            Body::MessageChunk(chunk) if event.parent_tool_call_id.is_none() && self.is_followed() => {
+            Body::MessageChunk(chunk) if event.parent_tool_call_id.is_none() => {
+                if !self.is_followed() {
+                    self.text = String::new();
+                    return;
+                }
                 if chunk.item_id.0 == event.seq.0 && !self.text.is_empty() {
                     self.text.push_str("\n\n");
                 }

@@ -20,7 +20,7 @@ pub(crate) const WAITING: usize = 1024;
 /// What to do with standard input.
 #[derive(Debug)]
 pub(crate) enum Write {
-    Line(Outbound, By),
+    Line(Box<Outbound>, By),
     Close,
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn write(
             Write::Line(message, by) => {
                 let line = message.encode() + "\n";
                 match tokio::time::timeout(DEADLINE, stdin.write_all(line.as_bytes())).await {
-                    Ok(Ok(())) => Written::Line(Box::new(message), by),
+                    Ok(Ok(())) => Written::Line(message, by),
                     Ok(Err(error)) => Written::Failed(error),
                     Err(_) => Written::Failed(io::ErrorKind::TimedOut.into()),
                 }

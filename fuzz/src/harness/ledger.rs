@@ -111,7 +111,11 @@ impl Ledger {
             assert_eq!(event.seq.0, last + 1, "seq has a hole");
         }
         self.last_seq = Some(event.seq.0);
-        if !matches!(event.body, Body::RunStarted(_) | Body::FileUpdated(_) | Body::Malformed(_)) {
+        // What the shell sees or says by itself needs no run.
+        if !matches!(
+            event.body,
+            Body::RunStarted(_) | Body::FileUpdated(_) | Body::Malformed(_) | Body::Notice(_)
+        ) {
             assert!(self.run, "an event outside of a run: {event:?}");
         }
         match &event.body {

@@ -15,6 +15,7 @@
 //! | `t`, `d`, `w` | time-out now, time-out when it is due, milliseconds that pass |
 //! | `h`, `l` | the shell holds back, the shell goes on |
 //! | `L`, `u` | a line of so many bytes, a line that nobody can read |
+//! | `n` | a notice of the shell's own |
 //! | `f` | a call's id, a space, a path |
 //!
 //! The one rule: every script is a script. What cannot be read as its first byte says is left out.
@@ -69,6 +70,7 @@ fn read_step(line: &[u8]) -> Option<Step> {
         b'h' => Step::Hold,
         b'l' => Step::Release,
         b'L' => Step::LongLine(text.parse::<u32>().ok()?.into()),
+        b'n' => Step::Notice(text.into_owned()),
         b'u' => Step::Unreadable(text.into_owned()),
         b'f' => {
             let (call, path) = text.split_once(' ')?;

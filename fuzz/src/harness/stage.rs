@@ -40,6 +40,8 @@ pub enum Step {
     Reply(usize, HostReply),
     /// A file was seen to change.
     File(FileChange),
+    /// The shell has something to tell.
+    Notice(String),
     /// It writes to its standard error.
     Stderr(String),
     /// Somebody closes its input.
@@ -143,6 +145,9 @@ impl Stage {
                 self.handle(Input::Called(id, reply.clone()));
             }
             Step::File(change) => self.handle(Input::File(change.clone())),
+            Step::Notice(text) => {
+                self.handle(Input::Notice(api::trouble::NoticeLevel::Warning, text.clone()));
+            }
             Step::Stderr(line) => self.handle(Input::Stderr(line.clone())),
             Step::StdinClosed => self.handle(Input::StdinClosed),
             Step::Signalled(signal) => self.handle(Input::Signalled(*signal)),

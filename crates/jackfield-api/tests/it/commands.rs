@@ -1,12 +1,13 @@
 //! Commands, verdicts and answers: what clients write and read.
 
 use jackfield_api::command::{
-    Answer, Archive, Background, CancelQueued, Close, Command, Content, CreateSession, Done, EditQueued,
-    Fork, Interrupt, Mcp, McpAction, Prompt, Rejection, RejectionCode, Rename, Reply, Retry, Rewind,
-    RewindScope, SetMode, SetModel, SetThinking, StopTask, Subscribe, Told, Unsubscribe,
+    Agent, Answer, Archive, Background, CancelQueued, Close, Command, Content, CreateSession, Created,
+    Delete, Done, EditQueued, Fork, Import, Interrupt, Mcp, McpAction, Prompt, Rejection, RejectionCode,
+    Rename, ReorderQueued, Reply, Retry, Rewind, RewindScope, SetBudget, SetMode, SetModel, SetThinking,
+    StopTask, Told,
 };
 use jackfield_api::session::{Priority, SessionOrigin};
-use jackfield_api::{PendingId, Seq, TurnNumber};
+use jackfield_api::{PendingId, TurnNumber};
 
 use crate::round_trip;
 use crate::samples::{TEXT, json, verdicts};
@@ -24,12 +25,17 @@ fn prompt() -> Prompt {
 pub(crate) fn commands() -> Vec<Command> {
     let first = Command::from(CreateSession {
         cwd: "/ws".into(),
+        agent: Some(Agent::Demo),
+        title: Some(TEXT.into()),
         model: Some("opus".into()),
+        effort: Some("high".into()),
         permission_mode: Some("plan".into()),
         max_thinking_tokens: Some(1024),
         mcp_servers: Some(json()),
-        max_budget_cents: Some(500),
+        max_budget_usd: Some(5.5),
+        trusted: true,
         origin: SessionOrigin::Resumed,
+        from: Some("ours".into()),
         cli_session_id: Some("id".into()),
         resume_at: Some("u-1".into()),
     });
@@ -41,7 +47,8 @@ fn next(command: &Command) -> Option<Command> {
         Command::CreateSession(_) => prompt().into(),
         Command::Prompt(_) => EditQueued { uuid: "u-1".into(), with: prompt() }.into(),
         Command::EditQueued(_) => CancelQueued { uuid: "u-1".into() }.into(),
-        Command::CancelQueued(_) => Interrupt {}.into(),
+        Command::CancelQueued(_) => ReorderQueued { order: vec!["u-2".into(), "u-1".into()] }.into(),
+        Command::ReorderQueued(_) => Interrupt {}.into(),
         Command::Interrupt(_) => Answer { pending_id: PendingId(5), verdict: verdicts().remove(0) }.into(),
         Command::Answer(_) => SetMode { permission_mode: "plan".into() }.into(),
         Command::SetMode(_) => SetModel { model: None }.into(),
@@ -59,17 +66,19 @@ fn next(command: &Command) -> Option<Command> {
         Command::Mcp(_) => Rename { title: TEXT.into() }.into(),
         Command::Rename(_) => Archive { archived: true }.into(),
         Command::Archive(_) => Close {}.into(),
-        Command::Close(_) => Subscribe { session_id: "s".into(), after: Some(Seq(3)) }.into(),
-        Command::Subscribe(_) => Unsubscribe { session_id: "s".into() }.into(),
-        Command::Unsubscribe(_) => return None,
+        Command::Close(_) => Delete {}.into(),
+        Command::Delete(_) => Import { cli_session_ids: vec!["id".into()] }.into(),
+        Command::Import(_) => SetBudget { max_budget_usd: Some(2.0) }.into(),
+        Command::SetBudget(_) => return None,
     })
 }
 
-/// Both replies. A new one does not compile until it is in the list.
+/// One of each reply. A new one does not compile until it is in the list.
 pub(crate) fn replies() -> Vec<Reply> {
     std::iter::successors(Some(Reply::Done(Done {})), |reply| match reply {
         Reply::Done(_) => Some(Reply::Told(Told { answer: json() })),
-        Reply::Told(_) => None,
+        Reply::Told(_) => Some(Reply::Created(Created { session_id: "ours".into() })),
+        Reply::Created(_) => None,
     })
     .collect()
 }
@@ -109,6 +118,8 @@ fn a_client_may_leave_out_what_has_a_default() {
         r#"{"type":"rewind","uuid":"u-1","scope":"files"}"#,
         r#"{"type":"create_session","cwd":"/ws","origin":"new"}"#,
         r#"{"type":"set_model"}"#,
+        r#"{"type":"import"}"#,
+        r#"{"type":"set_budget"}"#,
     ];
     for text in short {
         crate::schema::accepts("Command", text).unwrap();

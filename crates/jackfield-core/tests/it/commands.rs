@@ -332,7 +332,9 @@ fn what_is_for_the_host_is_sent_elsewhere() {
         json!({ "type": "fork" }),
         json!({ "type": "retry" }),
         json!({ "type": "archive", "archived": true }),
-        json!({ "type": "subscribe", "session_id": "s" }),
+        json!({ "type": "delete" }),
+        json!({ "type": "import" }),
+        json!({ "type": "set_budget", "max_budget_usd": 1.5 }),
         json!({ "type": "rewind", "uuid": "u-1", "scope": "both" }),
     ] {
         let told = scene.ask(&command);

@@ -138,6 +138,7 @@ fn step(entry: &Entry) -> Option<Step> {
         Input::Line(_) => Step::Line(entry.line.clone().into_bytes()),
         Input::Sent(..) => Step::Sent(entry.line.clone().into_bytes(), By::Unknown),
         Input::Stderr(line) => Step::Stderr(line),
+        Input::Notice(_, text) => Step::Notice(text),
         Input::Started(launch) => Step::Started(launch),
         Input::StdinClosed => Step::StdinClosed,
         Input::Signalled(signal) => Step::Signalled(signal),

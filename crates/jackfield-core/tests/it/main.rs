@@ -3,6 +3,7 @@
 //! * `recordings` – the events of every recording, as snapshots
 //! * `total`, `deterministic`, `framing_blind`, `conserving`, `closed`, `join_anywhere`, `indifferent`,
 //!   `accounted_for` – the properties, over recordings and (where they hold for any input) mutated ones
+//! * `settled`, `host_ended` – what a host needs of the transcript, as properties too
 //! * `scenarios`, `prompts`, `commands`, `endings` – hand-written inputs
 //! * `corpus` – what the fuzzer has found, again
 
@@ -17,6 +18,7 @@ mod deterministic;
 mod endings;
 mod fixtures;
 mod framing_blind;
+mod host_ended;
 mod indifferent;
 mod join_anywhere;
 mod mutation;
@@ -24,6 +26,7 @@ mod prompts;
 mod recordings;
 mod scenarios;
 mod scene;
+mod settled;
 mod silent;
 mod total;
 

@@ -15,12 +15,12 @@ use proptest::sample::{Index, select};
 use proptest::test_runner::Config;
 
 use api::command::{
-    Allow, Answers, Archive, Background, CancelQueued, Close, Content, CreateSession, Deny, EditQueued, Fork,
-    Interrupt, Mcp, McpAction, Prompt, Rename, Retry, Rewind, RewindScope, SetMode, SetModel, SetThinking,
-    StopTask, Subscribe, Unsubscribe, Verdict,
+    Allow, Answers, Archive, Background, CancelQueued, Close, Content, CreateSession, Delete, Deny,
+    EditQueued, Fork, Import, Interrupt, Mcp, McpAction, Prompt, Rename, ReorderQueued, Retry, Rewind,
+    RewindScope, SetBudget, SetMode, SetModel, SetThinking, StopTask, Verdict,
 };
 use api::permission::{Behavior, Change, Destination, Remember, Rule};
-use api::session::{Priority, SessionOrigin};
+use api::session::Priority;
 
 use crate::fixtures;
 use crate::harness::Step;
@@ -151,6 +151,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         1 => (0..9_u64).prop_map(Step::LongLine),
         1 => "[a-z ]{0,12}".prop_map(Step::Unreadable),
         1 => file().prop_map(Step::File),
+        1 => "[a-z ]{0,12}".prop_map(Step::Notice),
         1 => Just(Step::Hold),
         1 => Just(Step::Release),
     ]
@@ -227,28 +228,21 @@ fn command() -> impl Strategy<Value = Step> {
         Rename { title: "a title".to_owned() }.into(),
     ];
     let elsewhere: Vec<api::Command> = vec![
-        CreateSession {
-            cwd: "/ws".to_owned(),
-            model: None,
-            permission_mode: None,
-            max_thinking_tokens: None,
-            mcp_servers: None,
-            max_budget_cents: None,
-            origin: SessionOrigin::New,
-            cli_session_id: None,
-            resume_at: None,
-        }
-        .into(),
+        CreateSession::new("/ws").into(),
         Retry { turn: None }.into(),
         Fork { at: None }.into(),
         Archive { archived: true }.into(),
-        Subscribe { session_id: "s".into(), after: None }.into(),
-        Unsubscribe { session_id: "s".into() }.into(),
+        Delete {}.into(),
+        Import::default().into(),
+        SetBudget { max_budget_usd: None }.into(),
     ];
     let command = prop_oneof![
         4 => prompt().prop_map(api::Command::from),
         2 => (uuid(), prompt()).prop_map(|(uuid, with)| EditQueued { uuid: uuid.into(), with }.into()),
         2 => uuid().prop_map(|uuid| CancelQueued { uuid: uuid.into() }.into()),
+        2 => vec(uuid(), 0..3).prop_map(|order| {
+            ReorderQueued { order: order.into_iter().map(Into::into).collect() }.into()
+        }),
         4 => select(here),
         1 => select(elsewhere),
         1 => mode.prop_map(|mode| SetMode { permission_mode: mode.to_owned() }.into()),

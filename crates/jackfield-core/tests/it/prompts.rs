@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::harness::Step;
 use crate::scene::{
-    Scene, init, lifecycle, of_type, prompt, prompt_command, replay, result, success_with, text, tool_result,
+    Scene, all_of_type, init, lifecycle, of_type, prompt, prompt_command, replay, result, success_with, text,
+    tool_result,
 };
 
 fn queue(prompts: &[(&str, &str)]) -> Value {
@@ -145,6 +146,109 @@ fn an_edit_under_a_known_uuid_is_rejected() {
     let with = json!({ "uuid": "u-1", "content": [{ "type": "text", "text": "hello" }], "priority": "next" });
     let told = scene.ask(&json!({ "type": "edit_queued", "uuid": "u-1", "with": with }));
     assert_eq!(told, [json!({ "rejected": "command-2", "code": "invalid" })]);
+}
+
+/// The names of the prompts that are cancelled, in order.
+fn cancels(told: &[Value]) -> Vec<&str> {
+    told.iter().filter_map(|output| output["write"]["request"]["message_uuid"].as_str()).collect()
+}
+
+/// The texts of the queue that was told last.
+fn waiting(scene: &Scene) -> Vec<String> {
+    let queues = all_of_type(scene, &["queue"]);
+    let prompts = queues.last().unwrap()["prompts"].as_array().unwrap();
+    prompts.iter().map(|prompt| prompt["text"].as_str().unwrap().to_owned()).collect()
+}
+
+fn queued(texts: &[&str]) -> Scene {
+    let mut scene = Scene::in_turn();
+    for text in texts {
+        scene.ask(&prompt_command(text, text));
+    }
+    scene
+}
+
+#[test]
+fn prompts_that_wait_are_put_into_another_order() {
+    let mut scene = queued(&["a", "b", "c", "d"]);
+    let told = scene.ask(&json!({ "type": "reorder_queued", "order": ["c", "a"] }));
+    assert_eq!(cancels(&told), ["a", "b", "d"], "c may stay where it is");
+    assert!(told.iter().any(|output| output["accepted"] == "command-5"), "{told:?}");
+    assert!(
+        told.iter().all(|output| output["write"]["type"] != "user"),
+        "nothing is written twice: {told:?}"
+    );
+    for number in 1..=3 {
+        let name = format!("jackfield-{number}");
+        let told = scene.cli(&success_with(&name, &json!({ "cancelled": true })));
+        let written: Vec<&Value> = told.iter().filter(|output| output["write"]["type"] == "user").collect();
+        assert_eq!(written.len(), 1);
+        assert_eq!(written[0]["by"], "web");
+    }
+    assert_eq!(waiting(&scene), ["c", "a", "b", "d"]);
+}
+
+#[test]
+fn a_prompt_that_is_written_again_has_a_new_name_each_time() {
+    let mut scene = queued(&["a", "b"]);
+    let mut names = vec!["a".to_owned(), "b".to_owned()];
+    for number in 1..=6 {
+        let queue = all_of_type(&scene, &["queue"]).last().unwrap()["prompts"].clone();
+        let order = json!([queue[1]["uuid"], queue[0]["uuid"]]);
+        scene.ask(&json!({ "type": "reorder_queued", "order": order }));
+        let told = scene.cli(&success_with(&format!("jackfield-{number}"), &json!({ "cancelled": true })));
+        let written = told.iter().find(|output| output["write"]["type"] == "user").unwrap();
+        let name = written["write"]["uuid"].as_str().unwrap().to_owned();
+        assert_eq!(name.len(), 36, "{name}");
+        assert!(!names.contains(&name), "{name}");
+        names.push(name);
+    }
+}
+
+#[test]
+fn a_prompt_that_the_cli_takes_meanwhile_stays_and_the_others_move() {
+    let mut scene = queued(&["a", "b", "c"]);
+    scene.ask(&json!({ "type": "reorder_queued", "order": ["c", "b", "a"] }));
+    let told = scene.cli(&success_with("jackfield-1", &json!({ "cancelled": false })));
+    assert!(told.iter().all(|output| output["write"].is_null()), "{told:?}");
+    scene.cli(&success_with("jackfield-2", &json!({ "cancelled": true })));
+    assert_eq!(waiting(&scene), ["b", "c", "a"]);
+}
+
+#[test]
+fn an_order_that_is_already_there_writes_nothing() {
+    let mut scene = queued(&["a", "b"]);
+    for order in [json!([]), json!(["a"]), json!(["a", "b"])] {
+        let told = scene.ask(&json!({ "type": "reorder_queued", "order": order }));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0]["accepted"].is_string(), "{told:?}");
+    }
+}
+
+#[test]
+fn prompts_of_another_priority_are_left_alone() {
+    let mut scene = queued(&["a"]);
+    let mut late = prompt_command("late", "late");
+    late["priority"] = json!("later");
+    scene.ask(&late);
+    scene.ask(&prompt_command("b", "b"));
+    let told = scene.ask(&json!({ "type": "reorder_queued", "order": ["late", "b"] }));
+    assert_eq!(cancels(&told), ["a"]);
+}
+
+#[test]
+fn an_order_of_prompts_that_do_not_wait_is_rejected() {
+    let mut scene = queued(&["a", "b"]);
+    let code = |scene: &mut Scene, order: Value| {
+        let told = scene.ask(&json!({ "type": "reorder_queued", "order": order }));
+        assert_eq!(told.len(), 1, "{told:?}");
+        told[0]["code"].clone()
+    };
+    assert_eq!(code(&mut scene, json!(["b", "first"])), "not_found");
+    assert_eq!(code(&mut scene, json!(["b", "b"])), "invalid");
+    scene.cli(&result(0.1));
+    scene.cli(&lifecycle("b", "started"));
+    assert_eq!(code(&mut scene, json!(["b", "a"])), "too_late");
 }
 
 #[test]

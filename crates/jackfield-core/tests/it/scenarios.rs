@@ -46,6 +46,15 @@ fn ended(item: u64, outcome: &str) -> Value {
 }
 
 #[test]
+fn a_word_of_the_shell_is_a_notice_also_without_a_run() {
+    let mut scene = Scene::new();
+    let notice = json!({ "type": "notice", "level": "warning", "text": "the budget is used up" });
+    assert_eq!(scene.take(Step::Notice("the budget is used up".to_owned())), std::slice::from_ref(&notice));
+    scene.take(Step::Exited(crate::fixtures::CLEAN));
+    assert_eq!(scene.take(Step::Notice("the budget is used up".to_owned())), [notice]);
+}
+
+#[test]
 fn clearing_the_conversation_changes_the_clis_id_and_not_ours() {
     let mut scene = Scene::in_turn();
     scene.cli(&result(0.1));

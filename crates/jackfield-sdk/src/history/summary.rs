@@ -192,7 +192,7 @@ fn title_beside(session: &Path) -> Option<String> {
 }
 
 /// Milliseconds since 1970 of a time as the CLI writes it: `2026-11-15T06:13:37.326Z`.
-fn milliseconds(text: &str) -> Option<Timestamp> {
+pub(super) fn milliseconds(text: &str) -> Option<Timestamp> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
     let mark = |at: usize, mark: &str| text.get(at..=at) == Some(mark);
     if !(text.len() == 24 && mark(4, "-") && mark(7, "-") && mark(10, "T") && mark(23, "Z")) {

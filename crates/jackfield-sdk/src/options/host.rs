@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{DebugFilter, Options, Switch};
+use super::{DebugFilter, Options, PartOf, Switch};
 
 impl Options {
     /// Whether text and thinking come in pieces as they are written. On by default.
@@ -131,6 +131,21 @@ impl Options {
         self
     }
 
+    /// Words before the CLI's own arguments, for a program that speaks like the CLI when it is started so.
+    #[must_use]
+    pub fn first_arguments<Word: Into<OsString>>(mut self, words: impl IntoIterator<Item = Word>) -> Self {
+        self.first_arguments = words.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The session of a host that this run is part of. Without one, a session is one run and its events count
+    /// from 1.
+    #[must_use]
+    pub fn part_of(mut self, session: PartOf) -> Self {
+        self.part_of = Some(session);
+        self
+    }
+
     /// The guard's program and its first arguments. Without a guard, what the CLI started is ended with best
     /// effort only, and not at all when this process is killed.
     #[must_use]
@@ -143,6 +158,16 @@ impl Options {
     #[must_use]
     pub fn answer_within(mut self, limit: Duration) -> Self {
         self.answer_within = Some(limit);
+        self
+    }
+
+    /// Whether a CLI that no longer answers, and so was ended, is started again to go on with the conversation
+    /// in the same session. What was being done then is lost with its run; the next prompt works. Not twice in a
+    /// row without a result in between. On by default, unless the run is part of a host's session: a host starts
+    /// runs itself.
+    #[must_use]
+    pub fn resume_wedged(mut self, resume: Switch) -> Self {
+        self.resume_wedged = Some(resume);
         self
     }
 
@@ -166,5 +191,9 @@ impl Options {
     pub fn locks(mut self, folder: impl Into<PathBuf>) -> Self {
         self.locks = Some(folder.into());
         self
+    }
+
+    pub(crate) fn resumes_wedged(&self) -> bool {
+        self.resume_wedged.map_or(self.part_of.is_none(), Switch::is_on)
     }
 }

@@ -1,12 +1,17 @@
 //! Conversations that go on in another run, judged by what the API is sent.
 
-use jackfield_api::{Body, Uuid};
-use jackfield_sdk::{Callbacks, ConversationError, Pace, Session, TurnError};
+use std::time::Duration;
+
+use jackfield_api::command::RejectionCode;
+use jackfield_api::session::{RunEndReason, SessionOrigin};
+use jackfield_api::{Body, Event, Seq, TurnNumber, Uuid};
+use jackfield_sdk::{Callbacks, ConversationError, Pace, PartOf, Session, StartError, Switch, TurnError};
 use jackfield_testkit::api::{HttpError, Reply};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use super::endings::pass;
 use super::place::{PATIENCE, Place, all, eventually, gated, say, start, until, with_both_clis};
 
 with_both_clis!(
@@ -20,6 +25,11 @@ with_both_clis!(
     a_fork_at_a_message_forgets_what_came_after,
     a_conversation_is_rewound_to_before_a_prompt,
     the_mode_in_effect_is_kept,
+    the_model_and_the_thinking_that_were_chosen_are_kept,
+    a_conversation_that_was_never_written_begins_anew,
+    what_was_answered_and_not_written_cannot_be_resumed,
+    a_session_of_a_host_counts_on_in_its_next_run,
+    a_wedged_cli_is_ended_and_the_conversation_goes_on,
 );
 
 fn refused() -> Reply {
@@ -231,4 +241,136 @@ async fn the_mode_in_effect_is_kept(version: &str) {
     };
     let modes: Vec<_> = all(&mut events).await.iter().filter_map(|event| status(&event.body)).collect();
     assert_eq!(modes, ["plan"]);
+}
+
+async fn the_model_and_the_thinking_that_were_chosen_are_kept(version: &str) {
+    let place = Place::new(version, ["One.", "Two.", "Three."].map(Reply::text).to_vec()).await;
+    let session = start(place.options().model("claude-one"), Callbacks::new()).await;
+    exchange(&session, "one").await;
+    // A model that is told how much it may think.
+    session.set_model(Some("claude-haiku-4-5-20251001")).await.unwrap();
+    session.set_thinking(Some(2345)).await.unwrap();
+    let resumed = session.resume().await.unwrap();
+    exchange(&resumed, "two").await;
+    let fork = resumed.fork().await.unwrap();
+    exchange(&fork, "three").await;
+    let requests = place.requests();
+    let in_effect =
+        |request: &Value| (request["model"].clone(), request["thinking"]["budget_tokens"].clone());
+    assert_eq!(in_effect(&requests[0]).0, "claude-one");
+    for request in &requests[1..] {
+        assert_eq!(in_effect(request), (json!("claude-haiku-4-5-20251001"), json!(2345)));
+    }
+    fork.close().await;
+    resumed.close().await;
+}
+
+async fn a_conversation_that_was_never_written_begins_anew(version: &str) {
+    let place = Place::new(version, vec![Reply::text("One.")]).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    let id = session.cli_session_id().unwrap();
+    kill(&session).await;
+    // What 2.1.197 leaves when it is killed within milliseconds of its first prompt: a file that it neither finds
+    // a conversation in nor gives the name away of.
+    let workspace = place.sandbox.places().workspace.to_str().unwrap().to_owned();
+    let project = jackfield_sdk::wire::project_folder(&workspace);
+    let folder = place.sandbox.places().home.join(".claude/projects").join(project);
+    std::fs::create_dir_all(&folder).unwrap();
+    let note = json!({
+        "type": "queue-operation", "operation": "enqueue", "timestamp": "2026-01-01T00:00:00.000Z",
+        "sessionId": id, "content": "one",
+    });
+    std::fs::write(folder.join(format!("{id}.jsonl")), format!("{note}\n")).unwrap();
+    for options in [place.options().resume(id.clone()), place.options().session_id(id.clone())] {
+        let error = timeout(PATIENCE, Session::start(options, Callbacks::new())).await.unwrap().unwrap_err();
+        assert!(matches!(error, StartError::Died { .. }), "{error}");
+    }
+
+    let anew = timeout(PATIENCE, session.resume()).await.unwrap().unwrap();
+    let mut events = anew.events(Pace::Lossless);
+    assert_ne!(anew.cli_session_id().unwrap(), id);
+    exchange(&anew, "one").await;
+    assert_eq!(last_said(&place), ["one"]);
+    anew.close().await;
+    let events = all(&mut events).await;
+    let told = events.iter().filter_map(|event| match &event.body {
+        Body::Notice(notice) => Some(notice.text.as_str()),
+        _ => None,
+    });
+    assert_eq!(told.filter(|text| text.contains(id.as_str())).count(), 1);
+    let origin = events.iter().find_map(|event| match &event.body {
+        Body::SessionStatus(status) => Some(status.session_status),
+        _ => None,
+    });
+    assert_eq!(origin, Some(SessionOrigin::New));
+}
+
+async fn what_was_answered_and_not_written_cannot_be_resumed(version: &str) {
+    let place = Place::new(version, vec![Reply::text("One.")]).await;
+    let session = start(place.options().persistence(Switch::Off), Callbacks::new()).await;
+    exchange(&session, "one").await;
+    let error = timeout(PATIENCE, session.resume()).await.unwrap().unwrap_err();
+    assert!(matches!(error, ConversationError::NotWritten(_)), "{error}");
+}
+
+async fn a_session_of_a_host_counts_on_in_its_next_run(version: &str) {
+    let place = Place::new(version, ["One.", "Two.", "Fork."].map(Reply::text).to_vec()).await;
+    let part_of = PartOf { session_id: "host-7".into(), next_seq: Seq(101), last_turn: Some(TurnNumber(4)) };
+    let session = start(place.options().part_of(part_of), Callbacks::new()).await;
+    let mut events = session.events(Pace::Lossless);
+    exchange(&session, "one").await;
+    let resumed = session.resume().await.unwrap();
+    let mut more = resumed.events(Pace::Lossless);
+    exchange(&resumed, "two").await;
+    // Another conversation is another session.
+    let fork = resumed.fork().await.unwrap();
+    let mut other = fork.events(Pace::Lossless);
+    fork.close().await;
+    resumed.close().await;
+    let mut all_of_it = all(&mut events).await;
+    all_of_it.extend(all(&mut more).await);
+    let numbers: Vec<u64> = all_of_it.iter().map(|event| event.seq.0).collect();
+    assert_eq!(numbers, (101..101 + numbers.len() as u64).collect::<Vec<_>>());
+    assert!(all_of_it.iter().all(|event| event.session_id.as_str() == "host-7"));
+    let turns = |found: &Event| matches!(found.body, Body::TurnStarted(_)).then_some(found.turn?.0);
+    assert_eq!(all_of_it.iter().filter_map(|event| turns(event)).collect::<Vec<_>>(), [5, 6]);
+    let other = all(&mut other).await;
+    assert_eq!(other[0].seq, Seq(1));
+    assert_ne!(other[0].session_id.as_str(), "host-7");
+}
+
+async fn a_wedged_cli_is_ended_and_the_conversation_goes_on(version: &str) {
+    let place = Place::new(version, ["One.", "Two."].map(Reply::text).to_vec()).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    let mut events = session.events(Pace::Lossless);
+    let (_, last) = exchange(&session, "one").await;
+    written(&place, &session, &last).await;
+    let id = session.cli_session_id().unwrap();
+    jackfield_testkit::processes::signal(session.ready().answer.pid.unwrap(), Signal::STOP);
+    let mut raw = session.raw();
+    let setting = tokio::spawn({
+        let session = session.clone();
+        async move { session.set_mode("plan").await }
+    });
+    let line = timeout(PATIENCE, raw.recv()).await.unwrap().unwrap();
+    assert!(line.text.contains("set_permission_mode"), "{}", line.text);
+    pass(Duration::from_secs(31)).await;
+    let refused = timeout(PATIENCE, setting).await.unwrap().unwrap().unwrap_err();
+    assert_eq!(refused.code(), RejectionCode::TimedOut);
+    // It is stopped: it does not hear that it should end.
+    pass(Duration::from_secs(6)).await;
+    let end = until(&mut events, |body| matches!(body, Body::RunEnded(_))).await;
+    let Body::RunEnded(end) = &end.body else { unreachable!() };
+    assert_eq!(end.reason, RunEndReason::Wedged);
+
+    exchange(&session, "two").await;
+    assert_eq!(last_said(&place), ["one", "One.", "two"]);
+    assert_eq!(session.cli_session_id().unwrap(), id);
+    session.close().await;
+    let events = all(&mut events).await;
+    let tags: Vec<&str> = events.iter().map(|event| event.body.tag()).collect();
+    assert_eq!(tags.first(), Some(&"run_started"));
+    assert_eq!(tags.iter().filter(|tag| **tag == "run_ended").count(), 1);
+    let inside = jackfield_testkit::processes::inside(&place.sandbox.places().workspace);
+    assert_eq!(inside, Vec::<u32>::new(), "nothing of either is alive");
 }

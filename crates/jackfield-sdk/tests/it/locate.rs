@@ -42,7 +42,7 @@ async fn the_real_clis_are_found_by_path_by_name_and_in_the_usual_places() {
             (Some(Path::new("other-claude")), in_path.join("other-claude")),
             (None, usual.join("claude")),
         ] {
-            let found = locate(given, &environment).await.unwrap();
+            let found = locate(given, &[], &environment).await.unwrap();
             assert_eq!(found, Claude { path: expected, version: version.parse().unwrap() });
         }
     }
@@ -86,7 +86,7 @@ async fn a_program_that_does_not_start_says_why() {
     let path = |name: &str| folder.path().join(name);
     write(&path("elsewhere"), "\\177ELF\\002\\001\\001 of another machine");
     write(&path("orphan"), "#!/no/such/interpreter\\n");
-    let error = async |name: &str| locate(Some(&path(name)), &environment(&[])).await.unwrap_err();
+    let error = async |name: &str| locate(Some(&path(name)), &[], &environment(&[])).await.unwrap_err();
 
     let elsewhere = error("elsewhere").await;
     assert!(matches!(elsewhere, LocateError::WrongFormat { .. }), "{elsewhere:?}");
@@ -100,7 +100,7 @@ async fn answers_that_are_not_the_clis_are_told_apart() {
     let answer = async |script_text: &str| {
         let program = folder.path().join("claude");
         script(&program, script_text);
-        locate(Some(&program), &environment(&[])).await
+        locate(Some(&program), &[], &environment(&[])).await
     };
 
     let old = answer("echo '2.1.49 (Claude Code)'").await.unwrap_err();
@@ -130,7 +130,7 @@ async fn a_program_that_hangs_is_ended_with_what_it_started() {
     // Ends only when nobody holds the other end any more.
     let everyone_gone = tokio::task::spawn_blocking(move || fs::read(pipe));
     let limit = Duration::from_secs(5);
-    let error = ask_version(&program, &environment(&[]), limit).await.unwrap_err();
+    let error = ask_version(&program, &[], &environment(&[]), limit).await.unwrap_err();
     assert!(matches!(error, LocateError::Hangs { limit: told, .. } if told == limit), "{error:?}");
     timeout(TIME_LIMIT, everyone_gone).await.unwrap().unwrap().unwrap();
 }
@@ -155,4 +155,30 @@ fn write(path: &Path, text: &str) {
     let command = r#"printf "$1" > "$2" && chmod 755 "$2""#;
     let status = Command::new("sh").args(["-c", command, "sh", text]).arg(path).status().unwrap();
     assert!(status.success());
+}
+
+#[tokio::test]
+async fn a_program_is_asked_once_until_it_may_be_another() {
+    let folder = TempDir::new().unwrap();
+    let (program, log) = (folder.path().join("claude"), folder.path().join("log"));
+    let write_as = |version: &str| {
+        let text = format!("echo \"$*\" >> '{}'; echo '{version} (Claude Code)'", log.display());
+        script(&program, &text);
+    };
+    let asked = || fs::read_to_string(&log).unwrap_or_default().lines().count();
+    let ask = async |words: &[OsString], variables: &[(&str, &Path)]| {
+        locate(Some(&program), words, &environment(variables)).await.unwrap().version.to_string()
+    };
+    write_as("2.1.300");
+    assert_eq!((ask(&[], &[]).await.as_str(), asked()), ("2.1.300", 1));
+    assert_eq!((ask(&[], &[]).await.as_str(), asked()), ("2.1.300", 1));
+    // Its folder is not that of the question.
+    assert_eq!((ask(&[], &[("PWD", Path::new("/elsewhere"))]).await.as_str(), asked()), ("2.1.300", 1));
+    assert_eq!((ask(&["word".into()], &[]).await.as_str(), asked()), ("2.1.300", 2));
+    assert_eq!((ask(&[], &[("A", Path::new("b"))]).await.as_str(), asked()), ("2.1.300", 3));
+    fs::remove_file(&program).unwrap();
+    write_as("2.1.3001");
+    assert_eq!((ask(&[], &[]).await.as_str(), asked()), ("2.1.3001", 4));
+    let told = fs::read_to_string(&log).unwrap();
+    assert_eq!(told.lines().collect::<Vec<_>>(), ["--version", "word --version", "--version", "--version"]);
 }

@@ -69,13 +69,26 @@ async fn every_reader_has_its_own_cursor() {
 
     let whole = all(&mut second).await;
     without_hole(&whole, 1);
-    assert_eq!(all(&mut late).await, whole, "who comes late gets what is kept");
+    assert_eq!(all(&mut late).await, whole, "what one reader has not read yet, another can have too");
     let rest = all(&mut behind).await;
     assert_eq!(rest, whole[usize::try_from(seen.seq.0).unwrap()..], "just behind what was seen");
     assert_eq!(all(&mut first).await, rest);
-    let after_the_end = session.events(Pace::Lossy).into_stream().collect::<Vec<_>>().await;
-    assert_eq!(after_the_end, whole, "also when all is over");
     assert_eq!(future.into_stream().count().await, 0);
+    let after_the_end = session.events(Pace::Lossy).into_stream().collect::<Vec<_>>().await;
+    assert_eq!(after_the_end, whole, "the newest few are kept, also when all is read and over");
+}
+
+#[tokio::test]
+async fn who_reads_first_of_all_may_come_late() {
+    let mut steps = turn("one");
+    steps.push(silence());
+    let fake = Fake::new(steps);
+    let session = fake.session().await;
+    say(&session, "one").await;
+    session.close().await;
+    let events = all(&mut session.events(Pace::Lossless)).await;
+    without_hole(&events, 1);
+    assert!(matches!(events.last().unwrap().body, Body::RunEnded(_)));
 }
 
 #[tokio::test]
@@ -169,6 +182,40 @@ async fn a_lossless_reader_that_does_not_read_stops_the_cli_and_loses_nothing() 
     read.extend(rest.await.unwrap());
     without_hole(&read, 1);
     assert_eq!(pieces(&read), COUNT);
+}
+
+#[tokio::test]
+async fn standard_error_is_read_while_nothing_else_is_and_what_is_left_out_is_counted() {
+    const COUNT: usize = 100_000;
+    let long = "x".repeat(5 * 1024 * 1024);
+    let many = (0..COUNT).map(|number| format!("complaint number {number}")).collect::<Vec<_>>().join("\n");
+    let mut steps = vec![prompted()];
+    steps.extend([init(), assistant(&long)].map(FakeStep::Send));
+    // It only comes to its end if somebody reads all of this.
+    steps.extend([FakeStep::Stderr(many), FakeStep::Exit(3)]);
+    let fake = Fake::new(steps);
+    let session = without_transcript(&fake).await;
+    let mut slow = session.events(Pace::Lossless);
+    let turn = session.prompt("go").await.unwrap();
+    assert!(timeout(PATIENCE, turn.result()).await.unwrap().is_err());
+    let events = all(&mut slow).await;
+    without_hole(&events, 1);
+    let lines: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            Body::Stderr(line) => Some(line.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let left_out =
+        lines.iter().filter_map(|line| line.strip_prefix('(')?.split_once(" lines of standard error were"));
+    let left_out: Vec<usize> = left_out.map(|(number, _)| number.parse().unwrap()).collect();
+    assert_eq!(lines.len() - left_out.len() + left_out.iter().sum::<usize>(), COUNT, "{left_out:?}");
+    assert!(lines.len() < COUNT / 2, "{}", lines.len());
+    assert_eq!(*lines.last().unwrap(), format!("complaint number {}", COUNT - 1));
+    let Body::RunEnded(end) = &events.last().unwrap().body else { panic!("the last event is the end") };
+    assert_eq!(end.stderr_tail.lines().count(), 64);
+    session.close().await;
 }
 
 #[tokio::test]

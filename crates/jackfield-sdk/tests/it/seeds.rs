@@ -30,29 +30,29 @@ use super::place::{PATIENCE, Place, all, eventually, say, start};
 
 const SESSION: &str = "33333333-3333-4333-8333-333333333333";
 /// What only the prompt after the kill says.
-const AFTERWARDS: &str = "AFTERWARDS";
+pub(crate) const AFTERWARDS: &str = "AFTERWARDS";
 
 /// How many seeds.
-fn seeds() -> u64 {
+pub(crate) fn seeds() -> u64 {
     std::env::var("JACKFIELD_SEEDS").map_or(20, |count| count.parse().expect("a number of seeds"))
 }
 
 /// Numbers that look random, the same for the same seed (SplitMix64).
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     /// After how many events, and how long behind the last of them. Any twenty seeds in a row lie across all
     /// of the events.
-    fn moment(&mut self, events: u64) -> (u64, Duration) {
+    pub(crate) fn moment(&mut self, events: u64) -> (u64, Duration) {
         let part = self.0 % 20;
         ((part * events + self.below(events)) / 20, Duration::from_micros(self.below(20_000)))
     }
 
-    fn version(&mut self) -> &'static str {
+    pub(crate) fn version(&mut self) -> &'static str {
         if self.below(2) == 0 { OLDER_VERSION } else { NEWER_VERSION }
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -62,7 +62,7 @@ impl Dice {
 }
 
 /// Two turns with thinking, text and tools, and an answer for whoever comes afterwards.
-async fn place(version: &str, last_command: &str) -> Place {
+pub(crate) async fn two_turns(version: &str, last_command: &str) -> Place {
     let thinking =
         Content::Thinking { thinking: "what could it be that is meant by this".to_owned(), signature: None };
     let text =
@@ -88,7 +88,7 @@ async fn place(version: &str, last_command: &str) -> Place {
     Place::new(version, turns).await
 }
 
-fn allowing() -> Callbacks {
+pub(crate) fn allowing() -> Callbacks {
     Callbacks::new().on_permission(|_| async { Some(Verdict::Allow(Allow::default())) })
 }
 
@@ -128,7 +128,7 @@ fn was_begun(place: &Place) -> bool {
     files.any(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains(r#""type":"user""#)))
 }
 
-fn nothing_lives_in(place: &Place, seed: u64) {
+pub(crate) fn nothing_lives_in(place: &Place, seed: u64) {
     let alive = processes::inside(&place.sandbox.places().workspace);
     assert_eq!(alive, Vec::<u32>::new(), "seed {seed}: something is left alive");
 }
@@ -147,7 +147,7 @@ async fn a_cli_killed_at_any_moment_ends_its_session_and_can_be_resumed() {
 }
 
 async fn kill_the_cli(seed: u64, version: &str, events: u64, behind: Duration) {
-    let place = place(version, "echo two > two; sleep 0.05; setsid sleep 300 & echo three > three").await;
+    let place = two_turns(version, "echo two > two; sleep 0.05; setsid sleep 300 & echo three > three").await;
     let session = start(place.options().session_id(SESSION), allowing()).await;
     let pid = session.ready().answer.pid.unwrap();
     let mut watched = session.events(Pace::Lossless);
@@ -196,7 +196,7 @@ async fn kill_the_cli(seed: u64, version: &str, events: u64, behind: Duration) {
 }
 
 /// Whatever was opened was closed, once, and there is no hole.
-fn is_closed(events: &[Arc<Event>], seed: u64) {
+pub(crate) fn is_closed(events: &[Arc<Event>], seed: u64) {
     let mut open: BTreeMap<String, i32> = BTreeMap::new();
     for (event, number) in events.iter().zip(1..) {
         assert_eq!(event.seq.0, number, "seed {seed}: a hole");
@@ -252,7 +252,7 @@ fn a_host_killed_at_any_moment_leaves_nothing_alive_and_its_session_can_be_resum
 
 async fn kill_the_host(seed: u64, version: &str, lines: u64, behind: Duration) {
     let place =
-        place(version, "setsid sleep 300 & env -i setsid sleep 300 & echo two > two; sleep 300").await;
+        two_turns(version, "setsid sleep 300 & env -i setsid sleep 300 & echo two > two; sleep 300").await;
     let places = place.sandbox.places();
     let host = Host {
         program: place.cli.program.clone(),
