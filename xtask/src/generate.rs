@@ -3,6 +3,7 @@
 //! It writes `docs/schema/` and nothing else. The one rule it keeps: the same types give the same bytes, so
 //! that `--check` and a reviewer see every change of the contract.
 
+mod openapi;
 mod schema;
 mod typescript;
 
@@ -61,9 +62,10 @@ pub(crate) fn stale() -> Result<Vec<&'static str>, GenerateError> {
     Ok(files()?.into_iter().filter(|(path, content)| !fresh(path, content)).map(|(path, _)| path).collect())
 }
 
-fn files() -> Result<[(&'static str, String); 2], GenerateError> {
+fn files() -> Result<[(&'static str, String); 3], GenerateError> {
     Ok([
         ("docs/schema/jackfield.schema.json", schema::document()?),
         ("docs/schema/jackfield.ts", typescript::module()),
+        ("docs/schema/openapi.json", openapi::document()?),
     ])
 }

@@ -10,10 +10,13 @@ use std::time::{Duration, Instant};
 
 use jackfield_testkit::cli;
 
-use crate::{process, setup, tidy, workspace};
+use crate::{process, setup, soak, tidy, workspace};
 
 /// The version of `cargo-deny` that `deny.toml` is written for.
 const CARGO_DENY: &str = "0.20.2";
+
+/// How many seeds the loops get that are not part of `cargo test`.
+const SEEDS: u64 = 20;
 
 /// The step that failed.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +38,7 @@ const STEPS: &[(&str, Step)] = &[
         Ok(process::run(workspace::cargo().args(wanted))?)
     }),
     ("tests", || Ok(process::run(workspace::cargo().args(["test", "--workspace", "--locked"]))?)),
+    ("tests that need root", || Ok(soak::rooted(SEEDS)?)),
     ("documentation", || {
         let mut cargo = workspace::cargo();
         cargo.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");

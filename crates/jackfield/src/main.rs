@@ -1,19 +1,28 @@
 //! The `jackfield` program: composes the crates, hides nothing, decides nothing.
 //!
-//! Exit codes: 0 done; 1 the program or its surroundings failed; 2 what it was given is wrong. A broken pipe
-//! is a quiet end: the reader has seen enough.
+//! Its exit codes are in [`failure::Exit`]. A broken pipe is a quiet end: the reader has seen enough.
 
 mod commands;
+mod config;
+mod demo;
 mod failure;
 mod output;
 mod readable;
 mod source;
+mod variables;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use commands::Command;
+use failure::Exit;
+
+const EXAMPLES: &str = "\
+Examples:
+  jackfield doctor
+  claude -p 'say hello' --output-format stream-json --verbose | jackfield events
+  jackfield replay --follow --speed 4 recording/transcript.jsonl";
 
 /// One host for the Claude Code CLI.
 #[derive(Debug, Parser)]
@@ -21,13 +30,7 @@ use commands::Command;
     version,
     about,
     propagate_version = true,
-    after_help = "\
-Examples:
-  claude -p 'say hello' --output-format stream-json --verbose | jackfield events
-  jackfield replay --follow --speed 4 recording/transcript.jsonl
-
-Exit codes: 0 done, also when the reader of a pipe has seen enough; 1 the program or its surroundings
-failed; 2 what it was given is wrong."
+    after_help = format!("{EXAMPLES}\n\n{}", Exit::list())
 )]
 struct Arguments {
     #[command(subcommand)]

@@ -10,6 +10,7 @@ use jackfield_api::codec;
 use jackfield_core::{Output as Wanted, Session};
 
 use crate::readable::{Colours, Readable};
+use crate::variables;
 
 /// Written out when it is this full, and whenever nothing more is at hand.
 const FULL: usize = 64 * 1024;
@@ -36,10 +37,21 @@ enum Form {
 
 /// When there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum When {
+pub(crate) enum When {
     Auto,
     Always,
     Never,
+}
+
+impl When {
+    /// Whether text on standard output has colours.
+    pub(crate) fn colours(self, output: &impl IsTerminal) -> Colours {
+        match self {
+            Self::Always => Colours::On,
+            Self::Auto if output.is_terminal() && colours_are_welcome() => Colours::On,
+            Self::Auto | Self::Never => Colours::Off,
+        }
+    }
 }
 
 /// Standard output.
@@ -55,11 +67,7 @@ impl Output {
         let stdout = io::stdout();
         let terminal = stdout.is_terminal();
         let form = printing.format.unwrap_or(if terminal { Form::Text } else { Form::Json });
-        let colours = match printing.color {
-            When::Always => Colours::On,
-            When::Auto if terminal && colours_are_welcome() => Colours::On,
-            When::Auto | When::Never => Colours::Off,
-        };
+        let colours = printing.color.colours(&stdout);
         let readable = (form == Form::Text).then(|| Readable::new(colours));
         Self { to: stdout.lock(), buffer: Vec::with_capacity(FULL * 2), readable }
     }
@@ -78,6 +86,13 @@ impl Output {
         if self.buffer.len() >= FULL { self.flush() } else { Ok(()) }
     }
 
+    /// Prints one value as JSON on one line.
+    pub(crate) fn print(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.buffer, value)?;
+        self.buffer.push(b'\n');
+        Ok(())
+    }
+
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.to.write_all(&self.buffer)?;
         self.buffer.clear();
@@ -87,9 +102,9 @@ impl Output {
     }
 }
 
-/// Whether the environment speaks against colours (<https://no-color.org>).
+/// Whether the environment speaks against colours.
 fn colours_are_welcome() -> bool {
-    let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let unable = env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !unwanted && !unable
+    let environment = env::vars_os().collect();
+    let unable = variables::TERM.get(&environment).is_some_and(|term| term == "dumb");
+    variables::NO_COLOR.get(&environment).is_none() && !unable
 }

@@ -104,7 +104,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "jackfield-testkit", may_use: &[], must_not_reach: &[], must_not_name: &[] },
     Layer {
         name: "xtask",
-        may_use: &["jackfield-api", "jackfield-wire", "jackfield-core", "jackfield-testkit"],
+        may_use: &["jackfield-api", "jackfield-wire", "jackfield-core", "jackfield-server", "jackfield-testkit"],
         must_not_reach: &[],
         must_not_name: &[],
     },

@@ -3,14 +3,22 @@
 //! Each reads, feeds the core, and prints; what events there are is decided in the core. The guard is the
 //! SDK's, in a program that is always at hand.
 
+mod completions;
+mod config;
+mod doctor;
 mod events;
+mod man;
 mod replay;
+mod serve;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
+pub(crate) use serve::ServeFailure;
+
+use crate::demo;
 use crate::failure::Failure;
 
 /// What the program can do.
@@ -18,12 +26,22 @@ use crate::failure::Failure;
 pub(crate) enum Command {
     Events(events::Events),
     Replay(replay::Replay),
-    /// Serve the page on loopback (not in this version yet)
-    Serve,
+    Doctor(doctor::Doctor),
+    Config(config::Config),
+    Completions(completions::Completions),
+    Man(man::Man),
+    Serve(serve::Serve),
     /// Hold a CLI process, and end its whole tree when the host is gone
     #[command(hide = true)]
     Guard {
         /// The guard's own words, `--`, and the program with its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Speak like the CLI, from a script: no account, no model
+    #[command(hide = true, disable_help_flag = true, disable_version_flag = true)]
+    DemoAgent {
+        /// The CLI's own arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
@@ -34,8 +52,13 @@ impl Command {
         match self {
             Self::Events(events) => events.run()?,
             Self::Replay(replay) => replay.run()?,
-            Self::Serve => return Err(Failure::NotYet("serve")),
+            Self::Doctor(doctor) => return doctor.run(),
+            Self::Config(config) => config.run()?,
+            Self::Completions(completions) => completions.run()?,
+            Self::Man(man) => man.run()?,
+            Self::Serve(serve) => return serve.run(),
             Self::Guard { words } => return Ok(jackfield_sdk::guard::run(words)),
+            Self::DemoAgent { words } => return demo::run(&words),
         }
         Ok(ExitCode::SUCCESS)
     }

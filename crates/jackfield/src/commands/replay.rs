@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use jackfield_core::journal::{Entry, Player};
-use jackfield_core::{Launch, Options, Session};
+use jackfield_core::{Launch, Options, Output as Wanted, Session, Transcript};
 use jackfield_wire::{DEFAULT_LINE_LIMIT, Line, Lines};
 use serde::Deserialize;
 
@@ -32,7 +32,8 @@ A journal has one JSON object per line, {\"t\": seconds, \"dir\": \"in\"|\"out\"
 
 Examples:
   jackfield replay recording/transcript.jsonl | jq -c 'select(.type == \"error\")'
-  jackfield replay --follow --speed 4 recording/transcript.jsonl")]
+  jackfield replay --follow --speed 4 recording/transcript.jsonl
+  jackfield replay --snapshot recording/transcript.jsonl | jq .items")]
 pub(crate) struct Replay {
     /// The recording or journal; `-` for standard input
     file: PathBuf,
@@ -42,6 +43,9 @@ pub(crate) struct Replay {
     /// Play so many times faster (with --follow)
     #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = speed, requires = "follow")]
     speed: f64,
+    /// Print no events but the transcript they make: one JSON object, at the end
+    #[arg(long, conflicts_with_all = ["follow", "format"])]
+    snapshot: bool,
     #[command(flatten)]
     printing: Printing,
 }
@@ -53,6 +57,7 @@ impl Replay {
             name: source.name(),
             player: Player::new(Session::new(Options::default()), launch(&self.file)),
             output: Output::new(self.printing),
+            fold: self.snapshot.then(Transcript::new),
             pace: self.follow.then(|| Pace { began: Instant::now(), first: None, speed: self.speed }),
             is_journal: false,
             number: 0,
@@ -79,6 +84,8 @@ struct Show {
     name: String,
     player: Player,
     output: Output,
+    /// The transcript, when it is wanted in the place of the events.
+    fold: Option<Transcript>,
     pace: Option<Pace>,
     /// Whether an entry was seen.
     is_journal: bool,
@@ -115,7 +122,7 @@ impl Show {
         }
         self.is_journal = true;
         self.player.play(entry);
-        Ok(self.output.drain(self.player.session())?)
+        self.drain()
     }
 
     fn bad(&mut self, reason: &str, text: &str) -> Result<(), Failure> {
@@ -124,12 +131,27 @@ impl Show {
             return Err(Failure::NoJournal { path, line: self.number, reason });
         }
         self.player.unreadable(format!("no journal entry: {reason}"), text.to_owned());
-        Ok(self.output.drain(self.player.session())?)
+        self.drain()
+    }
+
+    fn drain(&mut self) -> Result<(), Failure> {
+        let Some(transcript) = &mut self.fold else {
+            return Ok(self.output.drain(self.player.session())?);
+        };
+        while let Some(wanted) = self.player.session().poll() {
+            if let Wanted::Event(event) = wanted {
+                transcript.apply(&event);
+            }
+        }
+        Ok(())
     }
 
     fn end(mut self) -> Result<(), Failure> {
         self.player.session().finish();
-        self.output.drain(self.player.session())?;
+        self.drain()?;
+        if let Some(transcript) = &self.fold {
+            self.output.print(transcript.snapshot())?;
+        }
         Ok(self.output.flush()?)
     }
 }

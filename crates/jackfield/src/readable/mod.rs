@@ -4,7 +4,7 @@
 //! everything else is a line of its own; two items never share a line.
 
 mod figures;
-mod page;
+pub(crate) mod page;
 mod question;
 mod session;
 mod tool;

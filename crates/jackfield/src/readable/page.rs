@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-pub(super) use clap::builder::styling::Style;
+pub(crate) use clap::builder::styling::Style;
 use clap::builder::styling::{AnsiColor, Color};
 
 /// Whether there are colours.
@@ -15,12 +15,12 @@ pub(crate) enum Colours {
     Off,
 }
 
-pub(super) const PLAIN: Style = Style::new();
-pub(super) const BOLD: Style = Style::new().bold();
-pub(super) const DIM: Style = Style::new().dimmed();
-pub(super) const RED: Style = colour(AnsiColor::Red);
-pub(super) const GREEN: Style = colour(AnsiColor::Green);
-pub(super) const YELLOW: Style = colour(AnsiColor::Yellow);
+pub(crate) const PLAIN: Style = Style::new();
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const RED: Style = colour(AnsiColor::Red);
+pub(crate) const GREEN: Style = colour(AnsiColor::Green);
+pub(crate) const YELLOW: Style = colour(AnsiColor::Yellow);
 pub(super) const CYAN: Style = colour(AnsiColor::Cyan);
 
 /// A line of an excerpt is cut behind this many characters.
@@ -28,7 +28,7 @@ const EXCERPT_WIDTH: usize = 160;
 
 /// Text that grows, and where its end stands.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(crate) struct Page {
     text: String,
     colours: Colours,
     margin: usize,
@@ -37,12 +37,12 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn new(colours: Colours) -> Self {
+    pub(crate) fn new(colours: Colours) -> Self {
         Self { text: String::new(), colours, margin: 0, fresh: true }
     }
 
     /// What was written since it was last taken.
-    pub(super) fn take_into(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn take_into(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.text.as_bytes());
         self.text.clear();
     }
@@ -53,7 +53,7 @@ impl Page {
     }
 
     /// Goes on where the last text ended; newlines in it are kept.
-    pub(super) fn put(&mut self, style: Style, text: &str) {
+    pub(crate) fn put(&mut self, style: Style, text: &str) {
         let mut lines = text.split('\n').peekable();
         while let Some(line) = lines.next() {
             let last = lines.peek().is_none();
@@ -69,7 +69,7 @@ impl Page {
     }
 
     /// Ends the line, if one has begun.
-    pub(super) fn end_line(&mut self) {
+    pub(crate) fn end_line(&mut self) {
         if !self.fresh {
             self.text.push('\n');
             self.fresh = true;
@@ -77,7 +77,7 @@ impl Page {
     }
 
     /// Text on lines of its own.
-    pub(super) fn line(&mut self, style: Style, text: &str) {
+    pub(crate) fn line(&mut self, style: Style, text: &str) {
         self.end_line();
         self.put(style, text);
         self.end_line();
@@ -109,7 +109,7 @@ impl Page {
     }
 
     /// Writes further to the right.
-    pub(super) fn deeper(&mut self, columns: usize, write: impl FnOnce(&mut Self)) {
+    pub(crate) fn deeper(&mut self, columns: usize, write: impl FnOnce(&mut Self)) {
         self.margin += columns;
         write(self);
         self.margin -= columns;

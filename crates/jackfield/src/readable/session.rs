@@ -28,6 +28,7 @@ pub(super) fn run_ended(page: &mut Page, run: &RunEnded) {
         RunEndReason::Crashed => ("run crashed", RED),
         RunEndReason::Killed => ("run killed", RED),
         RunEndReason::Wedged => ("run ended: it no longer answered", RED),
+        RunEndReason::HostEnded => ("run ended with its host", RED),
         RunEndReason::NotStarted => ("run did not start", RED),
     };
     let code = run.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();

@@ -4,9 +4,13 @@
 
 mod bad_files;
 mod bad_lines;
+mod config;
+mod demo;
+mod doctor;
 mod large_lines;
 mod outputs;
 mod program;
 mod readable;
 mod real_cli;
 mod same_events;
+mod shells;

@@ -1,0 +1,22 @@
+//! One typed way to a host: in this process, or the running one over its Unix socket.
+//!
+//! Who uses it cannot tell the two apart: the same calls, the same answers, the same errors. It knows our contract
+//! and nothing of the CLI's JSON. The one rule it keeps: what was asked is done once and what happened is told once,
+//! however often the connection is lost in between.
+//!
+//! # Layout
+//! * [`Client`] – the calls
+//! * [`Subscription`], [`Update`] – a session's events, one by one
+//! * `remote` – questions and commands over the socket; `following` – events over it
+
+mod client;
+mod error;
+mod following;
+mod remote;
+mod subscription;
+
+pub use client::Client;
+pub use error::ClientError;
+pub use jackfield_host::ExportFormat;
+pub use jackfield_host::store::{Archived, CostBy, SessionQuery};
+pub use subscription::{Subscription, Update};

@@ -1,0 +1,133 @@
+//! A session's events, one by one.
+//!
+//! Where they come from is not to be seen. The one rule it keeps: between a snapshot and the end there is no hole and
+//! no event twice.
+
+use std::collections::VecDeque;
+
+use jackfield_api::socket::{SentGap, SentSnapshot, ServerFrame};
+use jackfield_api::{Event, Seq, SessionId};
+use tokio::sync::mpsc;
+
+use crate::following;
+use crate::remote::Remote;
+
+/// How many updates wait for whoever reads them.
+const WAITING: usize = 256;
+
+/// A place in the events of one session.
+#[derive(Debug)]
+pub struct Subscription {
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    Here(Box<Here>),
+    Running(mpsc::Receiver<Update>),
+}
+
+#[derive(Debug)]
+struct Here {
+    frames: jackfield_host::Subscription,
+    place: Place,
+    ready: VecDeque<Update>,
+}
+
+/// What a subscription tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    /// The session as it stands; events follow.
+    Snapshot(Box<SentSnapshot>),
+    /// Events that will not come; a snapshot follows.
+    Gap(SentGap),
+    /// The next event.
+    Event(Box<Event>),
+    /// This is all there is; what follows is new. Told once.
+    Current(Seq),
+    /// Nothing more will come, and why.
+    Over(String),
+}
+
+impl Subscription {
+    pub(crate) fn here(frames: jackfield_host::Subscription, after: Option<Seq>) -> Self {
+        let here = Here { frames, place: Place::new(after), ready: VecDeque::new() };
+        Self { source: Source::Here(Box::new(here)) }
+    }
+
+    pub(crate) fn running(remote: Remote, id: SessionId, after: Option<Seq>) -> Self {
+        let (to, from) = mpsc::channel(WAITING);
+        // It ends by itself when nobody reads any more.
+        tokio::spawn(following::follow(remote, id, after, to));
+        Self { source: Source::Running(from) }
+    }
+
+    /// The next update; `None` once it is over. Cancel-safe: a dropped future loses nothing.
+    pub async fn next(&mut self) -> Option<Update> {
+        match &mut self.source {
+            Source::Running(updates) => updates.recv().await,
+            Source::Here(here) => loop {
+                if let Some(update) = here.ready.pop_front() {
+                    return Some(update);
+                }
+                let frame = here.frames.next().await?;
+                // A frame of this very process can be read.
+                if let Ok(frame) = serde_json::from_slice(&frame) {
+                    here.ready.extend(here.place.take(frame).unwrap_or_default());
+                }
+            },
+        }
+    }
+}
+
+/// How far a reader is.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) cursor: Option<Seq>,
+    current: bool,
+}
+
+/// Events are missing that nobody has told of.
+#[derive(Debug)]
+pub(crate) struct Hole;
+
+impl Place {
+    pub(crate) fn new(cursor: Option<Seq>) -> Self {
+        Self { cursor, current: false }
+    }
+
+    /// What a frame tells that was not told before.
+    pub(crate) fn take(&mut self, frame: ServerFrame) -> Result<Vec<Update>, Hole> {
+        Ok(match frame {
+            ServerFrame::Snapshot(sent) => {
+                self.cursor = Some(sent.snapshot.seq);
+                vec![Update::Snapshot(sent)]
+            }
+            ServerFrame::Events(sent) => {
+                let mut updates = Vec::with_capacity(sent.events.len());
+                for event in sent.events {
+                    let cursor = self.cursor.unwrap_or_default();
+                    if event.seq.0 > cursor.0 + 1 {
+                        if updates.is_empty() {
+                            return Err(Hole);
+                        }
+                        // What came before it is good; the next frame tells of the hole again.
+                        break;
+                    }
+                    if event.seq > cursor {
+                        self.cursor = Some(event.seq);
+                        updates.push(Update::Event(Box::new(event)));
+                    }
+                }
+                updates
+            }
+            ServerFrame::Gap(gap) => vec![Update::Gap(gap)],
+            ServerFrame::Current(current) if !self.current => {
+                self.current = true;
+                vec![Update::Current(current.seq)]
+            }
+            ServerFrame::Unsubscribed(ended) => vec![Update::Over(ended.reason.unwrap_or_default())],
+            _ => Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! One session of the host: a handle to the task that owns it.
+//!
+//! A session outlives its runs. The task is loaded when somebody wants something of the session, and goes when
+//! nobody does and nothing runs.
+
+mod outbox;
+pub(crate) mod run;
+pub(crate) mod summary;
+mod task;
+
+use std::sync::Arc;
+
+use jackfield_api::command::{Command, Rejection, RejectionCode, Reply};
+use jackfield_api::snapshot::{SessionState, Snapshot};
+use jackfield_api::{Event, SessionId};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::client::Client;
+use crate::host::Shared;
+use crate::published::Published;
+use crate::store::{SessionRecord, StoreError};
+use task::Task;
+
+/// How many asks may wait for a session.
+const ASKS: usize = 64;
+
+/// How many of the last items are compared with what the CLI has written down.
+const KNOWN: u32 = 500;
+
+/// A handle to a session that is loaded.
+#[derive(Debug, Clone)]
+pub(crate) struct Channel {
+    asks: mpsc::Sender<Ask>,
+    pub(crate) published: Arc<Published>,
+}
+
+/// What is asked of a session's task.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    /// A command of a client.
+    Command(Client, Box<Command>, Answer),
+    /// The transcript as it stands: its items that may still change, and all the rest.
+    Snapshot(oneshot::Sender<Snapshot>),
+    /// What the session is, and what was asked for.
+    Record(oneshot::Sender<SessionRecord>),
+    /// Starts a run, so that the first prompt need not wait for it.
+    Warm,
+    /// Ends the run and everything else; answered when all is on disk.
+    End(Ending, oneshot::Sender<()>),
+}
+
+/// What becomes of a session that ends here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The host goes; the session stays.
+    Kept,
+    /// It is removed.
+    Deleted,
+}
+
+/// Where an answer goes.
+pub(crate) type Answer = oneshot::Sender<Result<Reply, Rejection>>;
+
+impl Channel {
+    /// Loads a session from the store, and closes what a host that died left open.
+    pub(crate) async fn load(shared: &Arc<Shared>, id: &SessionId) -> Result<Option<Self>, StoreError> {
+        let Some(record) = shared.store.session(id).await? else { return Ok(None) };
+        let Some(point) = shared.store.resume_point(id).await? else { return Ok(None) };
+        let died = record.summary.state != SessionState::Ended;
+        let mut task = Task::load(shared, record, point);
+        if died {
+            let mut known = shared.store.items(id, None, KNOWN).await?.items;
+            known.extend(task.open_items().iter().cloned());
+            let unseen = run::unseen(&shared.settings, task.record(), task.seq(), &known).await;
+            task.recover(&unseen);
+        }
+        Ok(Some(Self::spawn(task)))
+    }
+
+    /// A new session, with the events that it begins with.
+    pub(crate) async fn create(
+        shared: &Arc<Shared>,
+        record: SessionRecord,
+        events: Vec<Event>,
+    ) -> Result<Self, StoreError> {
+        shared.store.create(&record).await?;
+        Ok(Self::spawn(Task::create(shared, record, events)))
+    }
+
+    fn spawn(task: Task) -> Self {
+        let (asks, asked) = mpsc::channel(ASKS);
+        let published = task.published();
+        tokio::spawn(task.run(asked));
+        Self { asks, published }
+    }
+
+    /// Whether its task is still there.
+    pub(crate) fn lives(&self) -> bool {
+        !self.asks.is_closed()
+    }
+
+    /// Gives a command; `None` if the task has just gone.
+    pub(crate) async fn command(&self, client: &Client, command: Command) -> Option<Result<Reply, Rejection>> {
+        let (answer, answered) = oneshot::channel();
+        self.asks.send(Ask::Command(client.clone(), Box::new(command), answer)).await.ok()?;
+        Some(answered.await.unwrap_or_else(|_| Err(gone())))
+    }
+
+    pub(crate) async fn snapshot(&self) -> Option<Snapshot> {
+        let (to, from) = oneshot::channel();
+        self.asks.send(Ask::Snapshot(to)).await.ok()?;
+        from.await.ok()
+    }
+
+    pub(crate) async fn record(&self) -> Option<SessionRecord> {
+        let (to, from) = oneshot::channel();
+        self.asks.send(Ask::Record(to)).await.ok()?;
+        from.await.ok()
+    }
+
+    /// Starts a run, so that the first prompt need not wait for it.
+    pub(crate) async fn warm(&self) {
+        // One that has gone in the meantime is started by its first prompt.
+        let _ = self.asks.send(Ask::Warm).await;
+    }
+
+    pub(crate) async fn end(&self, ending: Ending) {
+        let (to, from) = oneshot::channel();
+        if self.asks.send(Ask::End(ending, to)).await.is_ok() {
+            // If the task is gone, so is everything of it.
+            let _ = from.await;
+        }
+    }
+}
+
+pub(crate) fn gone() -> Rejection {
+    reject(RejectionCode::RunEnded, "the host is going down")
+}
+
+pub(crate) fn reject(code: RejectionCode, reason: impl Into<String>) -> Rejection {
+    Rejection { code, reason: reason.into() }
+}

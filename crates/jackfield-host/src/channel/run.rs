@@ -1,0 +1,222 @@
+//! How a run of a session is started: from what was asked for, and from how far the conversation has come.
+//!
+//! The one rule it keeps: a conversation is resumed if the CLI has it, and begun anew if it has not; it is never
+//! lost in silence.
+
+use jackfield_api::command::{Agent, CreateSession};
+use jackfield_api::host::{HistoryEntry, SessionSummary};
+use jackfield_api::session::SessionOrigin;
+use jackfield_api::snapshot::Item;
+use jackfield_api::{Event, Seq, SessionId, Uuid};
+use jackfield_sdk::history::{After, History, HistoryError};
+use jackfield_sdk::wire::{McpServer, PermissionMode};
+use jackfield_sdk::{Callbacks, Claude, Effort, LocateError, Options, PartOf, Session, StartError, Switch, Trust};
+
+use super::summary::{TITLE, line};
+use crate::settings::{Bypass, Settings};
+use crate::store::SessionRecord;
+
+/// Where the conversation goes on.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum From {
+    /// Where it ended.
+    #[default]
+    Last,
+    /// Behind this message.
+    Message(Uuid),
+    /// At the very beginning, with nothing said.
+    Nothing,
+}
+
+/// Starts a run.
+pub(crate) async fn start(
+    settings: &Settings,
+    record: &SessionRecord,
+    last: Seq,
+    from: From,
+) -> Result<Session, StartError> {
+    let options = options(settings, record, last);
+    let options = conversation(options, record, from).await;
+    Session::start(options, Callbacks::new()).await
+}
+
+fn options(settings: &Settings, record: &SessionRecord, last: Seq) -> Options {
+    let SessionRecord { create, summary } = record;
+    let mut options = Options::new(&create.cwd)
+        .transcript(Switch::Off)
+        .subagent_text(Switch::Off)
+        .trust(if create.trusted { Trust::Trusted } else { Trust::Untrusted })
+        .part_of(PartOf {
+            session_id: summary.session_id.clone(),
+            next_seq: Seq(last.0 + 1),
+            last_turn: summary.turn,
+        });
+    if create.agent == Some(Agent::Demo) {
+        if let Some((program, first)) = settings.demo.as_deref().and_then(<[_]>::split_first) {
+            options = options.claude(program).first_arguments(first.iter().cloned());
+        }
+    } else if let Some(program) = &settings.claude {
+        options = options.claude(program);
+    }
+    if let Some(folder) = &settings.locks {
+        options = options.locks(folder);
+    }
+    if let Some(guard) = &settings.guard {
+        options = options.guard(guard.iter().cloned());
+    }
+    for (name, value) in &settings.variables {
+        options = match value {
+            Some(value) => options.variable(name, value),
+            None => options.without_variable(name),
+        };
+    }
+    if settings.bypass == Bypass::Allowed {
+        options = options.allow_bypass();
+    }
+    if let Some(model) = create.model.as_ref().or(settings.model.as_ref()) {
+        options = options.model(model);
+    }
+    if let Some(mode) = create.permission_mode.as_ref().or(settings.permission_mode.as_ref()) {
+        options = options.permission_mode(PermissionMode::from(mode.as_str()));
+    }
+    if let Some(effort) = &create.effort {
+        options = options.effort(Effort::Other(effort.clone()));
+    }
+    if let Some(tokens) = create.max_thinking_tokens {
+        options = options.max_thinking_tokens(u32::try_from(tokens).unwrap_or(u32::MAX));
+    }
+    for (name, server) in mcp_servers(create) {
+        options = options.mcp_server(name, server);
+    }
+    if let Some(left) = budget_left(summary) {
+        options = options.max_budget_usd(left);
+    }
+    options
+}
+
+/// The MCP servers that were asked for; what cannot be read was refused when the session was made.
+pub(crate) fn mcp_servers(create: &CreateSession) -> Vec<(String, McpServer)> {
+    let servers = create.mcp_servers.as_ref();
+    let read = servers.and_then(|servers| servers.read::<std::collections::BTreeMap<_, _>>().ok());
+    read.unwrap_or_default().into_iter().collect()
+}
+
+/// What the session may still cost.
+pub(crate) fn budget_left(summary: &SessionSummary) -> Option<f64> {
+    Some((summary.max_budget_usd? - summary.total_cost_usd).max(0.0))
+}
+
+async fn conversation(options: Options, record: &SessionRecord, from: From) -> Options {
+    let SessionRecord { create, summary } = record;
+    let own = summary.cli_session_id.clone();
+    let copied = own.is_none() && create.origin == SessionOrigin::Forked;
+    let earlier = own.or_else(|| create.cli_session_id.clone().filter(|_| create.origin != SessionOrigin::New));
+    let Some(id) = earlier else { return options };
+    if matches!(from, From::Nothing) || !is_written(&options, create, &id).await {
+        return options;
+    }
+    let mut options = options.resume(id.as_str());
+    if copied {
+        options = options.fork();
+    }
+    let at = match from {
+        From::Message(message) => Some(message),
+        _ if summary.cli_session_id.is_none() => create.resume_at.clone(),
+        _ => None,
+    };
+    match at {
+        Some(message) => options.resume_at(message.as_str()),
+        None => options,
+    }
+}
+
+/// Whether the CLI has the conversation. One that was killed before it wrote anything has not.
+async fn is_written(options: &Options, create: &CreateSession, id: &str) -> bool {
+    if create.agent == Some(Agent::Demo) {
+        return true;
+    }
+    let Some(history) = options.history() else { return true };
+    let id = id.into();
+    let read = tokio::task::spawn_blocking(move || history.message_uuids(&id)).await;
+    // If it cannot be told, the CLI will say what is wrong.
+    !matches!(read, Ok(Err(HistoryError::NotFound { .. })))
+}
+
+/// The message before the first of these prompts: where the conversation was still good.
+pub(crate) async fn before(settings: &Settings, record: &SessionRecord, prompts: &[Uuid]) -> From {
+    if record.create.agent == Some(Agent::Demo) {
+        // It writes nothing down, and remembers nothing either.
+        return From::Last;
+    }
+    let Some(id) = record.summary.cli_session_id.as_deref().map(Into::into) else { return From::Nothing };
+    let Some(history) = options(settings, record, Seq(0)).history() else { return From::Last };
+    let read = tokio::task::spawn_blocking(move || history.message_uuids(&id)).await;
+    let Ok(Ok(messages)) = read else { return From::Nothing };
+    let at = messages.iter().position(|message| prompts.iter().any(|prompt| prompt.as_str() == message.as_str()));
+    // If it ended before the prompt was written, all that was is good.
+    match messages[..at.unwrap_or(messages.len())].last() {
+        Some(good) => From::Message(good.as_str().into()),
+        None => From::Nothing,
+    }
+}
+
+/// What the CLI did after the host had died, by its own record.
+pub(crate) async fn unseen(
+    settings: &Settings,
+    record: &SessionRecord,
+    last: Seq,
+    known: &[Item],
+) -> Vec<Event> {
+    if record.create.agent == Some(Agent::Demo) {
+        return Vec::new();
+    }
+    let Some(cli_id) = record.summary.cli_session_id.clone() else { return Vec::new() };
+    let options = options(settings, record, last);
+    let Some(history) = options.history() else { return Vec::new() };
+    let after = After::Known(known.iter().collect());
+    let session = record.summary.session_id.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let cli_id = cli_id.as_str().into();
+        options.end_left_over(&cli_id).ok()?;
+        history.import(&cli_id, session, Seq(last.0 + 1), after).ok()
+    });
+    // What cannot be read now is still there for the CLI when the conversation goes on.
+    read.await.ok().flatten().unwrap_or_default()
+}
+
+/// Where the CLI keeps its conversations.
+pub(crate) fn history(settings: &Settings, record: &SessionRecord) -> Option<History> {
+    options(settings, record, Seq(0)).history()
+}
+
+/// A conversation of the CLI's history, in the words of the contract.
+pub(crate) fn history_entry(
+    found: &jackfield_sdk::history::SessionSummary,
+    cli_session_id: String,
+    session_id: Option<SessionId>,
+) -> HistoryEntry {
+    let title = found.title.as_ref().or(found.first_prompt.as_ref());
+    HistoryEntry {
+        cli_session_id,
+        cwd: found.cwd.clone(),
+        title: title.map(|title| line(title, TITLE)).unwrap_or_default(),
+        updated_at: found.modified,
+        session_id,
+    }
+}
+
+/// The CLI that sessions are started with.
+pub(crate) async fn locate(settings: &Settings) -> Result<Claude, LocateError> {
+    let environment = jackfield_sdk::environment(std::env::vars_os(), &Options::new("/"));
+    jackfield_sdk::locate(settings.claude.as_deref(), &[], &environment).await
+}
+
+/// What a failed start is called in the `error` event, and what to do about it.
+pub(crate) fn code(error: &StartError) -> &'static str {
+    match error {
+        StartError::Locate(_) => "cli_unusable",
+        StartError::Options(_) => "unsupported",
+        StartError::Owned(_) => "owned_elsewhere",
+        StartError::Spawn { .. } | StartError::Died { .. } | StartError::NotReady(_) => "start_failed",
+    }
+}

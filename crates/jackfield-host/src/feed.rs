@@ -1,0 +1,177 @@
+//! The list of sessions as it changes, for those who watch it.
+//!
+//! State, not events: a watcher that was slow gets every changed session once, as it is now. A summary is encoded
+//! once for all.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use jackfield_api::host::{DeskEntry, SessionSummary};
+use jackfield_api::snapshot::SessionState;
+use jackfield_api::trouble::RateLimit;
+use jackfield_api::{PendingId, SessionId, Timestamp};
+use tokio::sync::watch;
+
+/// The list of sessions as it changes.
+#[derive(Debug, Default)]
+pub(crate) struct Feed {
+    known: Mutex<Known>,
+    version: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    version: u64,
+    sessions: BTreeMap<SessionId, Entry>,
+    rate_limit: Option<RateLimit>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    version: u64,
+    /// `None` if it was deleted.
+    summary: Option<SessionSummary>,
+    encoded: Bytes,
+    /// When each open question was asked.
+    asked: BTreeMap<PendingId, Timestamp>,
+}
+
+impl Feed {
+    /// A session is like this now.
+    pub(crate) fn tell(&self, summary: SessionSummary, asked: BTreeMap<PendingId, Timestamp>) {
+        let encoded = serde_json::to_vec(&summary).unwrap_or_default().into();
+        let id = summary.session_id.clone();
+        self.put(id, Entry { version: 0, summary: Some(summary), encoded, asked });
+    }
+
+    /// A session is no more.
+    pub(crate) fn delete(&self, id: &SessionId) {
+        let encoded = serde_json::to_vec(id).unwrap_or_default().into();
+        self.put(id.clone(), Entry { version: 0, summary: None, encoded, asked: BTreeMap::new() });
+    }
+
+    fn put(&self, id: SessionId, entry: Entry) {
+        let version = {
+            let mut known = self.lock();
+            known.version += 1;
+            let version = known.version;
+            known.sessions.insert(id, Entry { version, ..entry });
+            version
+        };
+        self.version.send_replace(version);
+    }
+
+
+    /// A session, if it changed since the host began.
+    pub(crate) fn summary(&self, id: &SessionId) -> Option<SessionSummary> {
+        self.lock().sessions.get(id)?.summary.clone()
+    }
+
+    /// How many sessions have a run.
+    pub(crate) fn running(&self) -> usize {
+        let runs = |entry: &&Entry| {
+            entry.summary.as_ref().is_some_and(|summary| summary.state != SessionState::Ended)
+        };
+        self.lock().sessions.values().filter(runs).count()
+    }
+
+    /// The account's limits, as last heard.
+    pub(crate) fn rate_limits(&self) -> Vec<RateLimit> {
+        self.lock().rate_limit.iter().cloned().collect()
+    }
+
+    /// The account's limits are like this now.
+    pub(crate) fn tell_limit(&self, limit: RateLimit) {
+        self.lock().rate_limit = Some(limit);
+    }
+
+    /// All open questions, oldest first.
+    pub(crate) fn desk(&self) -> Vec<DeskEntry> {
+        let known = self.lock();
+        let mut desk = Vec::new();
+        for entry in known.sessions.values() {
+            let Some(summary) = &entry.summary else { continue };
+            desk.extend(summary.pending.iter().map(|request| DeskEntry {
+                session_id: summary.session_id.clone(),
+                title: summary.title.clone(),
+                cwd: summary.cwd.clone(),
+                asked_at: entry.asked.get(&request.pending_id).copied().unwrap_or(summary.updated_at),
+                request: request.clone(),
+            }));
+        }
+        desk.sort_by_key(|entry| entry.asked_at);
+        desk
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who watches the list of sessions.
+#[derive(Debug)]
+pub struct Watching {
+    feed: Arc<Feed>,
+    changed: watch::Receiver<u64>,
+    seen: u64,
+    first: Option<Bytes>,
+}
+
+impl Watching {
+    /// `recent` are the sessions to begin with.
+    pub(crate) fn new(feed: &Arc<Feed>, recent: &[SessionSummary]) -> Self {
+        let changed = feed.version.subscribe();
+        let (seen, first) = {
+            let known = feed.lock();
+            let stored = recent.iter().filter(|summary| !known.sessions.contains_key(&summary.session_id));
+            let stored = stored.map(|summary| serde_json::to_vec(summary).unwrap_or_default().into());
+            let live = known.sessions.values().filter(|entry| entry.summary.is_some());
+            let sessions: Vec<Bytes> = live.map(|entry| entry.encoded.clone()).chain(stored).collect();
+            (known.version, frame(&sessions, &[]))
+        };
+        Self { feed: Arc::clone(feed), changed, seen, first: Some(first) }
+    }
+
+    /// The next `sessions` frame: the first has all that live and the recent ones, the others what changed.
+    /// Cancel-safe.
+    pub async fn next(&mut self) -> Bytes {
+        loop {
+            if let Some(first) = self.first.take() {
+                return first;
+            }
+            if let Some(frame) = self.changes() {
+                return frame;
+            }
+            if self.changed.changed().await.is_err() {
+                // The feed lives as long as this value holds it.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn changes(&mut self) -> Option<Bytes> {
+        self.changed.borrow_and_update();
+        let known = self.feed.lock();
+        if known.version == self.seen {
+            return None;
+        }
+        let new = known.sessions.values().filter(|entry| entry.version > self.seen);
+        let (told, deleted): (Vec<_>, Vec<_>) = new.partition(|entry| entry.summary.is_some());
+        let encoded = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.encoded.clone()).collect();
+        let (told, deleted): (Vec<Bytes>, Vec<Bytes>) = (encoded(told), encoded(deleted));
+        self.seen = known.version;
+        Some(frame(&told, &deleted))
+    }
+}
+
+fn frame(sessions: &[Bytes], deleted: &[Bytes]) -> Bytes {
+    let mut frame = b"{\"type\":\"sessions\",\"sessions\":[".to_vec();
+    frame.extend(sessions.join(&b","[..]));
+    if !deleted.is_empty() {
+        frame.extend_from_slice(b"],\"deleted\":[");
+        frame.extend(deleted.join(&b","[..]));
+    }
+    frame.extend_from_slice(b"]}");
+    frame.into()
+}

@@ -1,0 +1,27 @@
+//! The host without a network: many sessions for many clients, kept for ever.
+//!
+//! A session outlives its runs and the host itself; what any client was told is on disk before. It knows nothing
+//! of HTTP, and nothing of the CLI's JSON.
+
+pub mod export;
+pub mod files;
+pub mod git;
+pub mod redact;
+pub mod rules;
+pub mod settings;
+pub mod store;
+
+mod channel;
+mod client;
+mod feed;
+mod host;
+mod published;
+mod registry;
+mod subscription;
+
+pub use client::Client;
+pub use feed::Watching;
+pub use host::{Against, ExportFormat, Host};
+pub use settings::Settings;
+pub use subscription::Subscription;
+

@@ -1,0 +1,192 @@
+//! Takes secrets out of text that leaves the host: exports and logs.
+//!
+//! What looks like a key, a token, a cookie or a private key is replaced by [`REDACTED`]. It goes by looks, so it
+//! is a net and not a promise. JSON stays JSON: nothing that is taken out reaches over the end of a string.
+//!
+//! The one rule it keeps: linear time, whatever the text. Every token's pattern runs to the end of the letters
+//! that could belong to it, so that nothing is read twice.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "[redacted]";
+
+/// Where a word begins. In JSON a line break is a `\n`, and its `n` is not a part of the word behind it.
+const EDGE: &str = r"(?:\\(?:[bfnrt]|u[0-9a-fA-F]{4})|\b)";
+/// A quotation mark, which in JSON, and in JSON in JSON, has backslashes before it.
+const QUOTE: &str = r#"(?:\\*["'])?"#;
+
+/// What secrets look like. A group at the beginning or the end stays, so that one still sees what was there.
+const LOOKS: &[&str] = &[
+    // A private key, to its end, or to the end of the string or text that holds its beginning.
+    concat!(
+        r#"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[^"']*?"#,
+        r#"(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(\\*["'])|\z)"#
+    ),
+    // Keys of Anthropic, and of others who name theirs alike.
+    r"(EDGE)sk-[A-Za-z0-9_-]{16,}",
+    // GitHub, GitLab, npm, Slack, Google, Stripe, Hugging Face.
+    concat!(
+        r"(EDGE)(?:gh[pousr]_|github_pat_|glpat-|npm_|xox[abeprs]-|AIza|[rs]k_(?:live|test)_|whsec_|hf_)",
+        r"[A-Za-z0-9_-]{16,}"
+    ),
+    // AWS.
+    r"(EDGE)(?:AKIA|ASIA)[A-Z0-9]{16,}",
+    r"(?i:(EDGEaws_?(?:secret_?access_?key|session_?token)QUOTE[ \t]*[:=][ \t]*QUOTE)[A-Za-z0-9/+=]{16,})",
+    // JSON Web Tokens.
+    r"(EDGE)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+    // Headers, also as fields of JSON.
+    concat!(
+        r"(?i:(EDGE(?:proxy-)?authorizationQUOTE[ \t]*[:=][ \t]*QUOTE(?:[a-z]{1,16}[ \t]{1,4})?)",
+        r"[A-Za-z0-9._~+/=-]{8,})"
+    ),
+    r"([Bb]earer[ \t]{1,4})[A-Za-z0-9._~+/=-]{20,}",
+    concat!(
+        r"(?i:(EDGE(?:x-api-key|x-auth-token|private-token|anthropic_api_key)QUOTE[ \t]*[:=][ \t]*QUOTE)",
+        r"[A-Za-z0-9._~+/=-]{8,})"
+    ),
+    r#"(?i:(EDGE(?:set-)?cookieQUOTE:[ \t]*QUOTE)[^\s\\"';=]+=[^\r\n\\"']*)"#,
+    // A password in an address.
+    r#"(://[^\s/@:\\"']*:)[^\s/@\\"']+(@)"#,
+];
+
+static LOOK: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&LOOKS.join("|").replace("EDGE", EDGE).replace("QUOTE", QUOTE)).ok());
+
+/// Text with secrets taken out; the same text, not a copy, if none were seen.
+pub fn redact(text: &str) -> Cow<'_, str> {
+    // A test reads the patterns; should they ever fail here, nothing leaves rather than everything.
+    let Some(look) = LOOK.as_ref() else { return Cow::Borrowed(REDACTED) };
+    look.replace_all(text, |found: &Captures<'_>| {
+        let Some(whole) = found.get(0) else { return String::new() };
+        let mut groups = found.iter().skip(1).flatten();
+        let before =
+            groups.clone().find(|group| group.start() == whole.start()).map_or("", |group| group.as_str());
+        let after = groups.find(|group| group.end() == whole.end()).map_or("", |group| group.as_str());
+        format!("{before}{REDACTED}{after}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Built from pieces, so that nothing in this file looks like a secret to others.
+    fn secrets() -> Vec<String> {
+        let letters = "Ab3dEf6hIj9lMn2pQr5tUv8xYz1b";
+        let long = format!("{letters}{letters}");
+        [
+            format!("sk-ant-{}", "api03-") + &long + "-_AA",
+            "ghp_".to_owned() + &long,
+            "github_pat_".to_owned() + &long,
+            "glpat-".to_owned() + letters,
+            "AKIA".to_owned() + "IOSFODNN7EXAMPLE",
+            "eyJ".to_owned() + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+        ]
+        .into()
+    }
+
+    #[test]
+    fn every_kind_of_secret_is_taken_out() {
+        for secret in secrets() {
+            let json =
+                serde_json::json!({ "a": format!("b\n{secret}\nc\u{1b}{secret}\t"), secret.clone(): secret });
+            let json = json.to_string();
+            assert_eq!(redact(&json), json.replace(&secret, REDACTED));
+            for text in [
+                secret.clone(),
+                format!("key={secret}, rest"),
+                format!("\"{secret}\""),
+                format!("a\n{secret}\nb"),
+            ] {
+                let redacted = redact(&text);
+                assert!(!redacted.contains(&secret[4..12]), "{redacted}");
+                assert_eq!(redacted, text.replace(&secret, REDACTED));
+            }
+        }
+    }
+
+    #[test]
+    fn what_tells_that_there_was_a_secret_stays() {
+        for (text, expected) in [
+            ("Authorization: Bearer abc.def-123", "Authorization: Bearer [redacted]"),
+            ("authorization: Basic dXNlcjpwYXNz", "authorization: Basic [redacted]"),
+            (r#"{"authorization":"Bearer abc.def-123"}"#, r#"{"authorization":"Bearer [redacted]"}"#),
+            (r#"{"a":"{\"x-api-key\": \"abcdefgh\"}"}"#, r#"{"a":"{\"x-api-key\": \"[redacted]\"}"}"#),
+            ("curl -H 'x-api-key: abcdefgh' u", "curl -H 'x-api-key: [redacted]' u"),
+            (r#""a\nAuthorization: Bearer abc.def-123""#, r#""a\nAuthorization: Bearer [redacted]""#),
+            (r#""authorization: \nauthorization: \n""#, r#""authorization: \nauthorization: \n""#),
+            ("Cookie: session=abc; x=y\nnext", "Cookie: [redacted]\nnext"),
+            ("Set-Cookie: a=b; HttpOnly", "Set-Cookie: [redacted]"),
+            ("postgres://me:secret@host/db", "postgres://me:[redacted]@host/db"),
+            ("aws_secret_access_key = abcdefghijklmnop/+", "aws_secret_access_key = [redacted]"),
+            ("bearer 0123456789abcdefghij", "bearer [redacted]"),
+        ] {
+            assert_eq!(redact(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_private_key_is_taken_out_whole_also_when_its_end_is_missing() {
+        let (begin, end) = ("-----BEGIN RSA PRIVATE", "-----END RSA PRIVATE");
+        let block = format!("{begin} KEY-----\nMIIE\nabc=\n{end} KEY-----");
+        assert_eq!(redact(&format!("a\n{block}\nb")), "a\n[redacted]\nb");
+        assert_eq!(redact(&format!("a\n{begin} KEY-----\nMIIE")), "a\n[redacted]");
+        let json = serde_json::json!({ "a": format!("{begin} KEY-----\nMIIE\\"), "b": 1 }).to_string();
+        let redacted: serde_json::Value = serde_json::from_str(&redact(&json)).unwrap();
+        assert_eq!(redacted["b"], 1);
+        assert!(!redacted["a"].as_str().unwrap().contains("MIIE"));
+    }
+
+    #[test]
+    fn ordinary_text_is_left_alone_and_not_copied() {
+        for text in [
+            "",
+            "a basic understanding of bearer authentication",
+            "task-based, risk-averse-and-otherwise-harmless",
+            "https://example.org:8080/a?b=c@d",
+            "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            "the cookie: a story",
+            "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+        ] {
+            assert!(matches!(redact(text), Cow::Borrowed(same) if same == text), "{text}");
+        }
+    }
+
+    #[test]
+    fn text_made_to_be_slow_is_not() {
+        // A pattern that is tried again at every place would need hours for this.
+        for piece in
+            ["eyJ", "eyJaaaaaaaa.", "-----BEGIN ", "://a:", "Bearer ", "sk-", "cookie:", "authorization: a "]
+        {
+            redact(&piece.repeat(2_000_000 / piece.len()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn json_stays_json(
+            pieces in prop::collection::vec(
+                prop_oneof![
+                    "\\PC{0,6}",
+                    prop::sample::select(vec![
+                        "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "Bearer ", "cookie: a=", "://a:b@",
+                        "\\", "\"", "'", "\n", "authorization: ", "sk-0123456789abcdefghi", "x-api-key",
+                    ]).prop_map(str::to_owned),
+                ],
+                0..12,
+            ),
+        ) {
+            let text = pieces.concat();
+            let json = serde_json::json!({ "a": text, text.clone(): [text, 1] }).to_string();
+            prop_assert!(serde_json::from_str::<serde_json::Value>(&redact(&json)).is_ok(), "{}", redact(&json));
+        }
+    }
+}

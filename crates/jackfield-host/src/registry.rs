@@ -1,0 +1,58 @@
+//! Which sessions are loaded. The one rule it keeps: a session has one task at most.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jackfield_api::SessionId;
+use tokio::sync::{Mutex, mpsc};
+
+use crate::channel::{Ask, Channel};
+use crate::host::Shared;
+use crate::store::StoreError;
+
+/// Which sessions are loaded.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    // Held while a session is loaded, so that nobody loads it twice.
+    loaded: Mutex<BTreeMap<SessionId, Channel>>,
+}
+
+impl Registry {
+    /// A session, loaded if it is not yet; `None` if there is no such session.
+    pub(crate) async fn channel(
+        &self,
+        shared: &Arc<Shared>,
+        id: &SessionId,
+    ) -> Result<Option<Channel>, StoreError> {
+        let mut loaded = self.loaded.lock().await;
+        if let Some(channel) = loaded.get(id).filter(|channel| channel.lives()) {
+            return Ok(Some(channel.clone()));
+        }
+        let channel = Channel::load(shared, id).await?;
+        if let Some(channel) = &channel {
+            loaded.insert(id.clone(), channel.clone());
+        }
+        Ok(channel)
+    }
+
+    pub(crate) async fn insert(&self, id: SessionId, channel: Channel) {
+        self.loaded.lock().await.insert(id, channel);
+    }
+
+    pub(crate) async fn remove(&self, id: &SessionId) {
+        self.loaded.lock().await.remove(id);
+    }
+
+    pub(crate) async fn all(&self) -> Vec<Channel> {
+        self.loaded.lock().await.values().cloned().collect()
+    }
+
+    /// A session's task wants to go. Whether it may: nobody has asked it anything in the meantime.
+    pub(crate) fn let_go(&self, id: &SessionId, asks: &mpsc::Receiver<Ask>) -> bool {
+        let Ok(mut loaded) = self.loaded.try_lock() else { return false };
+        if asks.is_empty() {
+            loaded.remove(id);
+        }
+        asks.is_empty()
+    }
+}

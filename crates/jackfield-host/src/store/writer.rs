@@ -1,0 +1,217 @@
+//! The one thread that writes.
+//!
+//! It takes all that waits, writes it in one transaction, tells everyone, and begins again: under load a group
+//! is what arrived during the last commit, and when idle a batch is committed at once. The one rule it keeps: who is
+//! told that something is stored can rely on it. An error on the way to the disk fails the whole group, and
+//! after a failed fsync, of which nobody knows what it has kept, nothing more is taken.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, ffi};
+use tokio::sync::{oneshot, watch};
+
+use crate::store::batch::Rows;
+use crate::store::error::{AppendError, Fault, StoreError};
+use crate::store::folder::Lock;
+use crate::store::queue::{Job, Queue};
+use crate::store::{removal, schema};
+
+/// The thread's own things, dropped in this order.
+pub(super) struct Writer {
+    pub(super) queue: Arc<Queue>,
+    pub(super) connection: Connection,
+    pub(super) lock: Lock,
+    /// Gone when everything is.
+    pub(super) ended: watch::Sender<()>,
+}
+
+impl Writer {
+    /// Works until the queue is closed and empty.
+    pub(super) fn run(mut self) {
+        let mut stopped = None;
+        // An earlier host may have left something to clear away.
+        let mut clearing = true;
+        let mut last_pieces = 0..LAST_PIECES;
+        while let Some(jobs) = if clearing { Some(self.queue.take()) } else { self.queue.wait() } {
+            clearing = if jobs.is_empty() {
+                // A host that ends leaves what is too much to the next.
+                self.clear(&mut stopped) && !(self.queue.is_closed() && last_pieces.next().is_none())
+            } else {
+                self.commit(jobs, &mut stopped)
+            };
+            self.checkpoint(&mut stopped);
+        }
+        if stopped.is_none() {
+            // What does not fit is taken in by the next host.
+            let _ = self.take_in("TRUNCATE");
+        }
+        let Self { queue: _, connection, lock, ended } = self;
+        drop(connection);
+        drop(lock);
+        drop(ended);
+    }
+
+    /// Commits a group and tells everyone. Says whether it is stored.
+    fn commit(&mut self, mut jobs: Vec<Box<dyn Job>>, stopped: &mut Option<AppendError>) -> bool {
+        let came = match stopped {
+            Some(stopped) => Err(stopped.clone()),
+            None => self.write(&mut jobs).map_err(|error| failure(&error, stopped)),
+        };
+        for job in jobs {
+            job.finish(came.clone());
+        }
+        if came == Err(AppendError::Full) {
+            self.make_room(stopped);
+        }
+        came.is_ok()
+    }
+
+    /// Clears away some of what removed sessions left. Says whether there may be more.
+    fn clear(&mut self, stopped: &mut Option<AppendError>) -> bool {
+        removal::clear_some(&mut self.connection).unwrap_or_else(|error| {
+            failure(&error, stopped);
+            false
+        })
+    }
+
+    fn write(&mut self, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for job in jobs {
+            job.apply(&transaction)?;
+        }
+        transaction.commit()
+    }
+
+    /// Takes the WAL into the database, when it is worth it and nobody waits, or when it grows too long.
+    fn checkpoint(&mut self, stopped: &mut Option<AppendError>) {
+        if stopped.is_some() {
+            return;
+        }
+        let Ok((written, taken)) = self.take_in("NOOP") else { return };
+        let waiting = written - taken;
+        if (CHECKPOINT_FRAMES < waiting && self.queue.is_empty()) || 4 * CHECKPOINT_FRAMES < waiting {
+            // Only a failed fsync matters: what could not be taken in stays in the WAL.
+            if let Err(error) = self.take_in("PASSIVE") {
+                failure(&error, stopped);
+            }
+        }
+    }
+
+    /// Gives the room that the WAL takes back to a full disk, as far as the database has room for what is in it.
+    fn make_room(&mut self, stopped: &mut Option<AppendError>) {
+        // Those who read are not waited for.
+        let tried = self.connection.busy_timeout(Duration::ZERO).and_then(|()| self.take_in("TRUNCATE"));
+        let restored = self.connection.busy_timeout(schema::PATIENCE);
+        if let Err(error) = tried.and(restored) {
+            failure(&error, stopped);
+        }
+    }
+
+    /// How many frames the WAL has, and how many of them are in the database.
+    fn take_in(&self, mode: &str) -> rusqlite::Result<(i64, i64)> {
+        let sql = format!("PRAGMA wal_checkpoint({mode})");
+        self.connection.query_row(&sql, [], |row| Ok((row.get(1)?, row.get(2)?)))
+    }
+}
+
+/// What an error means for those who wait, and whether it is the end.
+fn failure(error: &rusqlite::Error, stopped: &mut Option<AppendError>) -> AppendError {
+    if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+        return AppendError::Full;
+    }
+    match error.sqlite_extended_error_code() {
+        Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC) => {
+            let end = AppendError::Stopped(format!("the disk failed to keep what was written ({error})"));
+            stopped.insert(end).clone()
+        }
+        _ => AppendError::Failed(error.to_string()),
+    }
+}
+
+/// A batch on its way, and who waits for it.
+pub(super) struct Append {
+    rows: Rows,
+    refused: Option<AppendError>,
+    done: Option<Done>,
+}
+
+/// What to do once it is known whether a batch is stored.
+pub(super) type Done = Box<dyn FnOnce(Result<(), AppendError>) + Send>;
+
+impl Append {
+    pub(super) fn new(rows: Rows, done: Done) -> Self {
+        Self { rows, refused: None, done: Some(done) }
+    }
+}
+
+impl Job for Append {
+    fn apply(&mut self, to: &Connection) -> rusqlite::Result<()> {
+        self.refused = self.rows.write(to)?.err();
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, came: Result<(), AppendError>) {
+        if let Some(done) = self.done.take() {
+            done(came.and(self.refused.take().map_or(Ok(()), Err)));
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.rows.bytes()
+    }
+}
+
+impl Drop for Append {
+    fn drop(&mut self) {
+        if let Some(done) = self.done.take() {
+            done(Err(AppendError::Stopped("it was closed".to_owned())));
+        }
+    }
+}
+
+/// Any other change, and who waits for what it gives.
+pub(super) struct Change<W, T> {
+    work: Option<W>,
+    outcome: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<W, T> Change<W, T>
+where
+    W: FnOnce(&Connection) -> Result<T, Fault> + Send,
+    T: Send,
+{
+    /// A change whose own refusals come before it has written anything.
+    pub(super) fn new(work: W, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
+        Self { work: Some(work), outcome: None, reply }
+    }
+}
+
+impl<W, T> Job for Change<W, T>
+where
+    W: FnOnce(&Connection) -> Result<T, Fault> + Send,
+    T: Send,
+{
+    fn apply(&mut self, to: &Connection) -> rusqlite::Result<()> {
+        let Some(work) = self.work.take() else { return Ok(()) };
+        self.outcome = Some(match work(to) {
+            Ok(value) => Ok(value),
+            Err(Fault::Store(refused)) => Err(refused),
+            Err(Fault::Database(error)) => return Err(error),
+        });
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, came: Result<(), AppendError>) {
+        let outcome = came.map_err(StoreError::from).and(self.outcome.unwrap_or(Err(StoreError::Closed)));
+        // Nobody may wait any more; it is done all the same.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+/// Frames in the WAL from which on it is taken into the database: four megabytes.
+const CHECKPOINT_FRAMES: i64 = 1000;
+
+/// How often something is cleared away when the store is closed: about a second's worth.
+const LAST_PIECES: usize = 100;

@@ -1,0 +1,339 @@
+//! Sessions of a host, with the real CLI behind it.
+
+use jackfield_api::command::{
+    Allow, Answer, Archive, Close, Command, Deny, Fork, Import, RejectionCode, Rename, Retry, Rewind,
+    RewindScope, SetBudget, SetMode, Verdict,
+};
+use jackfield_api::host::{HostRule, HostRules};
+use jackfield_api::permission::{Behavior, PermissionOutcome};
+use jackfield_api::snapshot::{ItemContent, SessionState};
+use jackfield_api::socket::{GivenCommand, ServerFrame};
+use jackfield_api::{Body, Seq};
+use jackfield_host::ExportFormat;
+use jackfield_host::store::{CostBy, SessionQuery};
+use jackfield_testkit::api::{HttpError, Purpose, Reply};
+use serde_json::json;
+
+use crate::stage::{Follower, Stage, client, created, give, give_as, prompt, with_both_clis};
+
+with_both_clis![
+    a_session_outlives_its_runs_and_its_host,
+    two_clients_race_for_an_answer_and_one_wins,
+    who_comes_back_gets_exactly_what_it_missed,
+    a_failed_turn_is_retried_from_the_last_good_message,
+    a_copy_knows_what_was_said_before_and_nothing_after,
+    conversations_of_the_cli_are_taken_in_and_go_on,
+];
+
+fn said(body: &serde_json::Value) -> String {
+    body["messages"].to_string()
+}
+
+async fn a_session_outlives_its_runs_and_its_host(version: &str) {
+    let mut stage =
+        Stage::new(version, vec![Reply::text("one"), Reply::text("two"), Reply::text("three")]).await;
+    let id = stage.session().await;
+    let mut follower = stage.follow(&id).await;
+    give(&stage.host, Some(&id), prompt("first")).await.unwrap();
+    follower.completed().await;
+    give(&stage.host, Some(&id), Close {}).await.unwrap();
+    follower.until(|body| matches!(body, Body::RunEnded(_))).await;
+
+    give(&stage.host, Some(&id), prompt("second")).await.unwrap();
+    follower.completed().await;
+    let before = stage.host.session(&id).await.unwrap().unwrap();
+
+    stage.restart().await;
+    let stored = stage.host.session(&id).await.unwrap().unwrap();
+    assert_eq!((&stored.title, stored.state), (&"first".to_owned(), SessionState::Ended));
+    assert_eq!(stored.cli_session_id, before.cli_session_id);
+    let mut follower = stage.follow(&id).await;
+    give(&stage.host, Some(&id), prompt("third")).await.unwrap();
+    follower.completed().await;
+
+    let texts: Vec<String> = follower
+        .transcript()
+        .items
+        .iter()
+        .filter_map(|item| match &item.content {
+            ItemContent::Text(text) => Some(text.text.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+    let last = stage.api.requests().into_iter().rfind(|request| request.purpose == Purpose::Conversation);
+    let last = said(&last.unwrap().body);
+    assert!(["first", "one", "second", "two", "third"].iter().all(|word| last.contains(word)), "{last}");
+    // The turns were counted, and each has its price.
+    let costs = stage.host.costs(CostBy::Session, None).await.unwrap();
+    assert_eq!(costs.total.turns, 3);
+    stage.host.close().await;
+}
+
+async fn two_clients_race_for_an_answer_and_one_wins(version: &str) {
+    let write = Reply::tool_use("Write", json!({"file_path": "/ws/a.txt", "content": "hello"}));
+    let stage = Stage::new(version, vec![write, Reply::text("done")]).await;
+    let id = stage.session().await;
+    let (mut one, mut two) = (stage.follow(&id).await, stage.follow(&id).await);
+    give(&stage.host, Some(&id), prompt("write a file")).await.unwrap();
+    let asked = one.until(|body| matches!(body, Body::PermissionRequest(_))).await;
+    two.until(|body| matches!(body, Body::PermissionRequest(_))).await;
+    let Body::PermissionRequest(request) = asked.body else { unreachable!() };
+    let desk = stage.host.desk();
+    assert_eq!(desk.len(), 1);
+    assert_eq!(desk[0].request, *request);
+
+    let answer = |verdict| Answer { pending_id: request.pending_id, verdict };
+    let (phone, laptop) = (client("phone"), client("laptop"));
+    let (first, second) = tokio::join!(
+        give_as(&stage.host, &phone, Some(&id), answer(Verdict::Allow(Allow::default()))),
+        give_as(&stage.host, &laptop, Some(&id), answer(Verdict::Allow(Allow::default()))),
+    );
+    assert_eq!([first.is_ok(), second.is_ok()].iter().filter(|won| **won).count(), 1, "{first:?} {second:?}");
+    let (winner, lost) = if first.is_ok() { ("phone", second) } else { ("laptop", first) };
+    let lost = lost.unwrap_err();
+    assert_eq!(lost.code, RejectionCode::TooLate);
+    assert!(lost.reason.contains(winner), "{lost:?}");
+    for follower in [&mut one, &mut two] {
+        let resolved = follower.until(|body| matches!(body, Body::PermissionResolved(_))).await;
+        let Body::PermissionResolved(resolved) = resolved.body else { unreachable!() };
+        assert_eq!((resolved.outcome, resolved.by.as_deref()), (PermissionOutcome::Allowed, Some(winner)));
+        follower.completed().await;
+    }
+    assert_eq!(one.transcript(), two.transcript());
+    assert_eq!(stage.file("a.txt").as_deref(), Some("hello"));
+    assert!(stage.host.desk().is_empty());
+    let decisions = stage.host.decisions(Some(&id), None, 10).await.unwrap();
+    assert_eq!(decisions.len(), 1);
+    assert_eq!(
+        (decisions[0].by.as_deref(), decisions[0].outcome),
+        (Some(winner), Some(PermissionOutcome::Allowed))
+    );
+    stage.host.close().await;
+}
+
+async fn who_comes_back_gets_exactly_what_it_missed(version: &str) {
+    let stage = Stage::new(version, vec![Reply::text("some words"), Reply::text("more words")]).await;
+    let id = stage.session().await;
+    let mut whole = stage.follow(&id).await;
+    for text in ["first", "second"] {
+        give(&stage.host, Some(&id), prompt(text)).await.unwrap();
+        whole.completed().await;
+    }
+    let last = whole.last();
+    for after in 0..=last.0 {
+        let mut back = Follower::new(stage.host.subscribe(&id, Some(Seq(after))).await.unwrap());
+        loop {
+            match back.frame().await.unwrap() {
+                ServerFrame::Current(current) if current.seq >= last => break,
+                ServerFrame::Snapshot(_) | ServerFrame::Gap(_) => panic!("it has nearly all of it"),
+                _ => {}
+            }
+        }
+        let missed: Vec<_> =
+            whole.events.iter().filter(|event| event.seq.0 > after && event.seq <= last).collect();
+        let got: Vec<_> = back.events.iter().filter(|event| event.seq <= last).collect();
+        assert_eq!(got, missed, "behind {after}");
+    }
+    // A picture taken late and the rest of the events give the same as all events.
+    let mut late = stage.follow(&id).await;
+    late.frame().await;
+    late.reach(last).await;
+    assert_eq!(late.transcript().items, whole.transcript().items);
+    stage.host.close().await;
+}
+
+async fn a_failed_turn_is_retried_from_the_last_good_message(version: &str) {
+    let error = json!({"type": "error", "error": {"type": "permission_error", "message": "no such thing"}});
+    let http = HttpError { status: 403, body: error, headers: std::collections::BTreeMap::new() };
+    let refused = Reply { http: Some(http), ..Reply::default() };
+    let stage = Stage::new(version, vec![Reply::text("good"), refused, Reply::text("better")]).await;
+    let id = stage.session().await;
+    let mut follower = stage.follow(&id).await;
+    give(&stage.host, Some(&id), prompt("the first")).await.unwrap();
+    follower.completed().await;
+    let none = give(&stage.host, Some(&id), Retry { turn: None }).await;
+    assert_eq!(none.unwrap_err().code, RejectionCode::NotNow);
+
+    give(&stage.host, Some(&id), prompt("the second")).await.unwrap();
+    follower.until(|body| matches!(body, Body::Error(_))).await;
+    give(&stage.host, Some(&id), Retry { turn: None }).await.unwrap();
+    follower.completed().await;
+    let last = stage.api.requests().into_iter().rfind(|request| request.purpose == Purpose::Conversation);
+    let last = said(&last.unwrap().body);
+    assert!(last.contains("the first") && last.contains("good"), "{last}");
+    assert_eq!(last.matches("the second").count(), 1, "{last}");
+    stage.host.close().await;
+}
+
+async fn a_copy_knows_what_was_said_before_and_nothing_after(version: &str) {
+    let turns = ["alpha", "beta", "gamma", "delta"].map(Reply::text).to_vec();
+    let stage = Stage::new(version, turns).await;
+    let id = stage.session().await;
+    let mut follower = stage.follow(&id).await;
+    let second = prompt("two");
+    give(&stage.host, Some(&id), prompt("one")).await.unwrap();
+    let end = follower.completed().await;
+    give(&stage.host, Some(&id), second.clone()).await.unwrap();
+    follower.completed().await;
+
+    let Body::Complete(complete) = end.body else { unreachable!() };
+    let fork = created(
+        give(&stage.host, Some(&id), Fork { at: complete.data.last_message_uuid.clone() }).await.unwrap(),
+    );
+    let back = Rewind { uuid: second.uuid, scope: RewindScope::Conversation, preview: false };
+    let rewound = created(give(&stage.host, Some(&id), back).await.unwrap());
+    for copy in [fork, rewound] {
+        let mut follower = stage.follow(&copy).await;
+        give(&stage.host, Some(&copy), prompt("three")).await.unwrap();
+        follower.completed().await;
+        let words = format!("{:?}", follower.transcript().items);
+        assert!(words.contains("alpha") && !words.contains("beta"), "{words}");
+        let last = stage.api.requests().into_iter().rfind(|request| request.purpose == Purpose::Conversation);
+        let last = said(&last.unwrap().body);
+        assert!(last.contains("alpha") && last.contains("three") && !last.contains("beta"), "{last}");
+        let summary = stage.host.session(&copy).await.unwrap().unwrap();
+        assert_eq!(summary.forked_from.as_ref(), Some(&id));
+    }
+    // Nothing was taken away from the original.
+    let words = format!("{:?}", follower.transcript().items);
+    assert!(words.contains("beta"));
+    stage.host.close().await;
+}
+
+async fn conversations_of_the_cli_are_taken_in_and_go_on(version: &str) {
+    let stage = Stage::new(version, vec![Reply::text("from before"), Reply::text("and after")]).await;
+    // Somebody else's conversation: another host, another data folder, the same CLI.
+    let mut other = stage.settings.clone();
+    other.data = stage.sandbox.places().temporary.join("other");
+    let other = jackfield_host::Host::open(other).await.unwrap();
+    let theirs = created(give(&other, None, stage.create()).await.unwrap());
+    let mut follower = Follower::new(other.subscribe(&theirs, None).await.unwrap());
+    give(&other, Some(&theirs), prompt("long ago")).await.unwrap();
+    follower.completed().await;
+    other.close().await;
+
+    let history = stage.host.history().await.unwrap().entries;
+    assert_eq!(history.len(), 1);
+    assert_eq!((history[0].title.as_str(), &history[0].session_id), ("long ago", &None));
+    give(&stage.host, None, Import { cli_session_ids: Vec::new() }).await.unwrap();
+    let history = stage.host.history().await.unwrap().entries;
+    let id = history[0].session_id.clone().expect("it is one of ours now");
+
+    let mut follower = stage.follow(&id).await;
+    give(&stage.host, Some(&id), prompt("go on")).await.unwrap();
+    follower.completed().await;
+    let words = format!("{:?}", follower.transcript().items);
+    assert!(words.contains("from before") && words.contains("and after"), "{words}");
+    let hits = stage.host.search("from before", 10).await.unwrap().hits;
+    assert_eq!(hits.first().map(|hit| &hit.session_id), Some(&id));
+    // Taking it in again changes nothing.
+    give(&stage.host, None, Import { cli_session_ids: Vec::new() }).await.unwrap();
+    assert_eq!(stage.host.sessions(SessionQuery::default()).await.unwrap().sessions.len(), 1);
+    stage.host.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_comes_twice_is_done_once() {
+    let mut stage = Stage::new(jackfield_testkit::cli::NEWER_VERSION, vec![Reply::text("once")]).await;
+    let id = stage.session().await;
+    let mut follower = stage.follow(&id).await;
+    let given = GivenCommand {
+        id: "the same".to_owned(),
+        session_id: Some(id.clone()),
+        command: Command::from(prompt("hello")),
+    };
+    let tester = client("tester");
+    let (first, second) =
+        tokio::join!(stage.host.command(&tester, given.clone()), stage.host.command(&tester, given.clone()));
+    assert_eq!(first, second);
+    assert!(first.is_ok());
+    follower.completed().await;
+    assert_eq!(stage.host.command(&tester, given.clone()).await, first);
+    stage.restart().await;
+    assert_eq!(stage.host.command(&tester, given).await, first);
+    let prompts = stage.api.requests().into_iter().filter(|request| request.purpose == Purpose::Conversation);
+    assert_eq!(prompts.count(), 1);
+    stage.host.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_answer_before_a_person_is_asked() {
+    let write = |name: &str| {
+        Reply::tool_use("Write", json!({"file_path": format!("/ws/{name}"), "content": "x"}))
+    };
+    let turns = vec![write("notes/a.txt"), write("secret.txt"), Reply::text("done")];
+    let stage = Stage::new(jackfield_testkit::cli::NEWER_VERSION, turns).await;
+    let rule = |behavior, path: &str, note: &str| HostRule {
+        behavior,
+        tool: Some("Write".to_owned()),
+        path: Some(path.to_owned()),
+        command: None,
+        folder: None,
+        session_id: None,
+        note: Some(note.to_owned()),
+    };
+    let rules = HostRules {
+        rules: vec![
+            rule(Behavior::Allow, "notes/**", "notes are free"),
+            rule(Behavior::Deny, "**", "no files"),
+        ],
+    };
+    stage.host.set_rules(rules.clone()).await.unwrap();
+    let id = stage.session().await;
+    let mut follower = stage.follow(&id).await;
+    give(&stage.host, Some(&id), prompt("write")).await.unwrap();
+    follower.completed().await;
+    assert_eq!((stage.file("notes/a.txt").as_deref(), stage.file("secret.txt")), (Some("x"), None));
+    let decisions = stage.host.decisions(Some(&id), None, 10).await.unwrap();
+    let by: Vec<_> =
+        decisions.iter().map(|decision| (decision.outcome, decision.by.clone().unwrap())).collect();
+    let expected = [
+        (Some(PermissionOutcome::Denied), "rule 2: no files".to_owned()),
+        (Some(PermissionOutcome::Allowed), "rule 1: notes are free".to_owned()),
+    ];
+    assert_eq!(by, expected);
+    let tried = stage.host.try_rules(&rules).await.unwrap().tried;
+    assert_eq!(tried.iter().map(|one| one.behavior).collect::<Vec<_>>(), [Behavior::Deny, Behavior::Allow]);
+    stage.host.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_renamed_put_away_limited_exported_and_deleted() {
+    let ask = Reply::tool_use("Bash", json!({"command": "touch there", "description": "make a file"}));
+    let stage = Stage::new(jackfield_testkit::cli::NEWER_VERSION, vec![ask, Reply::text("so be it")]).await;
+    let id = stage.session().await;
+    let mut follower = stage.follow(&id).await;
+    give(&stage.host, Some(&id), Rename { title: " My work ".to_owned() }).await.unwrap();
+    give(&stage.host, Some(&id), Archive { archived: true }).await.unwrap();
+    let summary = stage.host.session(&id).await.unwrap().unwrap();
+    assert_eq!((summary.title.as_str(), summary.archived), ("My work", true));
+    let bypass =
+        give(&stage.host, Some(&id), SetMode { permission_mode: "bypassPermissions".to_owned() }).await;
+    assert_eq!(bypass.unwrap_err().code, RejectionCode::Forbidden);
+
+    give(&stage.host, Some(&id), prompt("hi")).await.unwrap();
+    let asked = follower.until(|body| matches!(body, Body::PermissionRequest(_))).await;
+    let Body::PermissionRequest(request) = asked.body else { unreachable!() };
+    let no = Verdict::Deny(Deny { message: "use tabs".to_owned(), interrupt: false });
+    give(&stage.host, Some(&id), Answer { pending_id: request.pending_id, verdict: no }).await.unwrap();
+    follower.completed().await;
+
+    give(&stage.host, Some(&id), SetBudget { max_budget_usd: Some(0.0) }).await.unwrap();
+    let broke = give(&stage.host, Some(&id), prompt("more")).await.unwrap_err();
+    assert_eq!(broke.code, RejectionCode::Forbidden, "{broke:?}");
+    let text = stage.host.export(&id, ExportFormat::Markdown).await.unwrap();
+    assert!(text.contains("My work") && text.contains("so be it") && text.contains("use tabs"), "{text}");
+
+    give(&stage.host, Some(&id), jackfield_api::command::Delete {}).await.unwrap();
+    loop {
+        if let ServerFrame::Unsubscribed(_) = follower.frame().await.unwrap() {
+            break;
+        }
+    }
+    assert!(stage.host.session(&id).await.unwrap().is_none());
+    assert!(stage.host.search("so be it", 5).await.unwrap().hits.is_empty());
+    let gone = give(&stage.host, Some(&id), prompt("hello?")).await.unwrap_err();
+    assert_eq!(gone.code, RejectionCode::NotFound);
+    stage.host.close().await;
+}

@@ -1,0 +1,42 @@
+//! Commands for scripts that want no WebSocket, and those that are too large for one.
+
+use axum::Json;
+use axum::extract::{Extension, State};
+use axum::http::HeaderMap;
+use jackfield_api::socket::{Accepted, GivenCommand, ServerFrame};
+use jackfield_host::Client;
+
+use crate::access::Caller;
+use crate::given::Given;
+use crate::refusal::{Failure, Refusal};
+use crate::router::Server;
+
+/// The header with a name for people: who answered a question is told by it.
+const CLIENT: &str = "x-jackfield-client";
+
+/// Give a command; the answer comes when it is done.
+#[utoipa::path(
+    post, path = "/api/commands", tag = "commands",
+    request_body = ref("#/components/schemas/GivenCommand"),
+    params(("x-jackfield-client" = Option<String>, Header, description = "A name for people, at most 80 characters")),
+    responses(
+        (status = 200, description = "It was done: the frame `accepted`", body = ref("#/components/schemas/AcceptedFrame")),
+        (status = "4XX", description = "It was not done; the code is one of `Rejection`", body = Failure),
+    )
+)]
+pub(crate) async fn command(
+    State(server): State<Server>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Given(given): Given<GivenCommand>,
+) -> Result<Json<ServerFrame>, Refusal> {
+    let name = headers.get(CLIENT).and_then(|name| name.to_str().ok()).map(str::trim).unwrap_or_default();
+    let name: String = name.chars().take(80).collect();
+    let client = Client::new(if name.is_empty() { caller.name() } else { &name }, caller.scope);
+    let id = given.id.clone();
+    let host = server.host.clone();
+    // What was begun is done, also when the caller has gone; it may ask again with the same id.
+    let doing = tokio::spawn(async move { host.command(&client, given).await });
+    let reply = doing.await.map_err(|error| Refusal::internal(&error))??;
+    Ok(Json(ServerFrame::Accepted(Box::new(Accepted { id, reply }))))
+}

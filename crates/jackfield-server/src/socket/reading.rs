@@ -1,0 +1,127 @@
+//! The reading side of a connection: frames in, commands to the host, orders to the writing side.
+//!
+//! The one rule it keeps: nothing that a frame asks for is waited for here, so that an `interrupt` is never behind
+//! something slow.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::extract::ws::Message;
+use futures_util::StreamExt as _;
+use jackfield_api::command::{Rejection, RejectionCode, Reply};
+use jackfield_api::socket::{Accepted, ClientFrame, GivenCommand, RefusedFrame, Rejected, ServerFrame};
+use jackfield_host::{Client, Host};
+use tokio::sync::{Semaphore, mpsc};
+
+use super::ending::Ending;
+use super::{Order, Pulse, Stream, encode};
+use crate::given::{TOO_DEEP, is_too_deep};
+
+/// How many commands of one connection may be under way.
+const COMMANDS: usize = 32;
+
+/// Reads until the connection ends.
+pub(super) async fn read(
+    host: &Host,
+    client: &Client,
+    stream: &mut Stream,
+    orders: mpsc::Sender<Order>,
+    pulse: &Pulse,
+) -> Ending {
+    let under_way = Arc::new(Semaphore::new(COMMANDS));
+    while let Some(message) = stream.next().await {
+        pulse.felt();
+        let text = match message {
+            Ok(Message::Text(text)) => text,
+            Ok(Message::Ping(_) | Message::Pong(_)) => continue,
+            Ok(Message::Binary(_)) => {
+                tell(&orders, refused("frames are text")).await;
+                continue;
+            }
+            Ok(Message::Close(_)) => return Ending::Gone,
+            Err(error) => return ending(&error),
+        };
+        let frame = if is_too_deep(text.as_bytes()) {
+            Err(TOO_DEEP.to_owned())
+        } else {
+            serde_json::from_str(&text).map_err(|error| format!("not a frame: {error}"))
+        };
+        match frame {
+            Ok(ClientFrame::Hello(_)) => tell(&orders, refused("`hello` was said before")).await,
+            Ok(ClientFrame::Subscribe(subscribe)) => order(&orders, Order::Subscribe(subscribe)).await,
+            Ok(ClientFrame::Unsubscribe(subscribed)) => {
+                order(&orders, Order::Unsubscribe(subscribed.session_id)).await;
+            }
+            Ok(ClientFrame::Watch(_)) => order(&orders, Order::Watch).await,
+            Ok(ClientFrame::Command(given)) => match Arc::clone(&under_way).try_acquire_owned() {
+                Ok(permit) => {
+                    let mut answer = Box::pin(answer(host.clone(), client.clone(), *given));
+                    // What was sent first is begun first; what then has to wait does so by itself, and is done also
+                    // when the connection ends.
+                    if let Some(frame) = begun(answer.as_mut()).await {
+                        tell(&orders, frame).await;
+                        continue;
+                    }
+                    let orders = orders.clone();
+                    tokio::spawn(async move {
+                        let frame = answer.await;
+                        drop(permit);
+                        tell(&orders, frame).await;
+                    });
+                }
+                Err(_) => {
+                    let reason = format!("{COMMANDS} commands are under way; repeat it when one is answered");
+                    let rejection = Rejection { code: RejectionCode::NotNow, reason };
+                    tell(&orders, ServerFrame::Rejected(Rejected { id: given.id, rejection })).await;
+                }
+            },
+            Err(reason) => tell(&orders, refused(reason)).await,
+        }
+    }
+    Ending::Gone
+}
+
+async fn answer(host: Host, client: Client, given: GivenCommand) -> ServerFrame {
+    let id = given.id.clone();
+    let answered: Result<Reply, Rejection> = host.command(&client, given).await;
+    match answered {
+        Ok(reply) => ServerFrame::Accepted(Box::new(Accepted { id, reply })),
+        Err(rejection) => ServerFrame::Rejected(Rejected { id, rejection }),
+    }
+}
+
+/// Lets a future begin; what it gave, if it needed nothing more.
+async fn begun<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        use std::task::Poll;
+        Poll::Ready(match future.as_mut().poll(context) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+fn refused(reason: impl Into<String>) -> ServerFrame {
+    ServerFrame::Refused(RefusedFrame { reason: reason.into() })
+}
+
+async fn tell(orders: &mpsc::Sender<Order>, frame: ServerFrame) {
+    order(orders, Order::Send(encode(&frame))).await;
+}
+
+async fn order(orders: &mpsc::Sender<Order>, order: Order) {
+    // The writing side only ends with the connection.
+    let _ = orders.send(order).await;
+}
+
+fn ending(error: &axum::Error) -> Ending {
+    let mut source: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = source {
+        if error.to_string().contains("too long") {
+            return Ending::TooLarge;
+        }
+        source = error.source();
+    }
+    Ending::Gone
+}

@@ -1,0 +1,240 @@
+//! `jackfield serve`: a host, its server, and a link to its page.
+//!
+//! It only composes them. The one rule: it ends in order when it is asked once, and at once when it is asked twice.
+
+use std::env;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use jackfield_host::settings::{AfterLimit, Bypass};
+use jackfield_host::store::StoreError;
+use jackfield_host::{Host, Settings};
+use jackfield_sdk::Environment;
+use jackfield_server::running::{self, AskError};
+use jackfield_server::{Listen, NoSecret, ServeError, Serving, serve};
+use thiserror::Error;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::config::{self, Config, Flags};
+use crate::failure::{Exit, Failure};
+use crate::variables;
+
+/// How long a host that has just begun may take to answer.
+const BEGINNING: Duration = Duration::from_secs(5);
+/// How often it is asked meanwhile.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Serve the page, and hold sessions for every client
+///
+/// Prints a link that lets one browser in, once, within a minute. If a host already runs on the same data folder, a
+/// new link of that one is printed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  jackfield serve
+  jackfield serve --listen 127.0.0.1:0 --no-open
+  jackfield serve --data /tmp/try-it")]
+pub(crate) struct Serve {
+    /// Do not open the page in a browser
+    #[arg(long)]
+    no_open: bool,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// Why nothing is served.
+#[derive(Debug, Error)]
+pub(crate) enum ServeFailure {
+    #[error("cannot open the data folder: {0}")]
+    Store(#[from] StoreError),
+    #[error("another host uses the data folder, and gives no link: {0}")]
+    Running(#[source] AskError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    #[error(transparent)]
+    NoSecret(#[from] NoSecret),
+    #[error("cannot listen to signals: {0}")]
+    Signals(#[source] io::Error),
+    #[error("cannot find this program's own file: {0}")]
+    Program(#[source] io::Error),
+}
+
+impl ServeFailure {
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Serve(ServeError::Address { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => {
+                Some("something else listens there; choose another port with `--listen 127.0.0.1:0`")
+            }
+            Self::Serve(ServeError::Address { .. } | ServeError::NotLoopback(_)) => {
+                Some("`--listen 127.0.0.1:4180` is the usual place")
+            }
+            Self::Store(StoreError::Newer { .. }) => {
+                Some("nothing was changed; use the newer version, or another folder with `--data`")
+            }
+            Self::Store(_) => Some("the folder must be yours and writable; choose another one with `--data`"),
+            Self::Running(_) => Some("end the other host, or choose another folder with `--data`"),
+            Self::Serve(_) | Self::NoSecret(_) | Self::Signals(_) | Self::Program(_) => None,
+        }
+    }
+}
+
+impl Serve {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let environment: Environment = env::vars_os().collect();
+        let config = config::load(&self.flags, &environment)?.config;
+        let folder = config.data_folder()?.to_owned();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)?;
+        let browser = Browser::chosen(self, &config, &environment);
+        let code = runtime.block_on(served(&config, folder, &environment, browser));
+        // After a second signal nothing is waited for.
+        runtime.shutdown_background();
+        code
+    }
+}
+
+/// How a host is set up by the configuration.
+pub(crate) fn settings(config: &Config, environment: &Environment) -> Result<Settings, Failure> {
+    let program = env::current_exe().map_err(ServeFailure::Program)?;
+    let own = |command: &str| vec![program.clone().into_os_string(), command.into()];
+    let claude = &config.claude;
+    let allowed = claude.environment.allow.iter().filter_map(|name| {
+        let value = environment.get(std::ffi::OsStr::new(name))?;
+        Some((name.into(), Some(value.clone())))
+    });
+    let denied = claude.environment.deny.iter().map(|name| (name.into(), None));
+    Ok(Settings {
+        claude: claude.program.clone(),
+        guard: Some(own("guard")),
+        demo: config.demo.enabled.then(|| own("demo-agent")),
+        variables: allowed.chain(denied).collect(),
+        model: claude.model.clone(),
+        permission_mode: claude.permission_mode.clone(),
+        bypass: if claude.allow_bypass { Bypass::Allowed } else { Bypass::Forbidden },
+        budget_usd: config.limits.budget_usd_per_session,
+        max_running: config.limits.max_running_sessions,
+        idle: match config.limits.idle_minutes {
+            0 => None,
+            minutes => Some(Duration::from_secs(u64::from(minutes) * 60)),
+        },
+        after_limit: if config.limits.resume_after_limit { AfterLimit::Retry } else { AfterLimit::Wait },
+        ..Settings::new(config.data_folder()?)
+    })
+}
+
+async fn served(
+    config: &Config,
+    folder: PathBuf,
+    environment: &Environment,
+    browser: Browser,
+) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::new().map_err(ServeFailure::Signals)?;
+    let host = match Host::open(settings(config, environment)?).await {
+        Ok(host) => host,
+        Err(StoreError::InUse { .. }) => {
+            let link = link_of_running(&folder).await.map_err(ServeFailure::Running)?;
+            print(&format!("A host already runs on this data folder. A new link, good once and for a minute:\n\n  {link}\n"))?;
+            browser.open(&folder, &link);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(error) => return Err(ServeFailure::Store(error).into()),
+    };
+    let serving = match serve(host.clone(), Listen { address: config.server.listen, folder: folder.clone() }).await {
+        Ok(serving) => serving,
+        Err(error) => {
+            host.close().await;
+            return Err(ServeFailure::Serve(error).into());
+        }
+    };
+    let link = serving.link().map_err(ServeFailure::NoSecret)?;
+    let address = serving.address();
+    print(&format!(
+        "Jackfield serves on http://{address}/\n\nThis link lets one browser in, once, within a minute:\n\n  \
+         {link}\n\nAnother `jackfield serve` prints a new one. Ctrl-C stops the host.\n"
+    ))?;
+    browser.open(&folder, &link);
+
+    signals.next().await;
+    let _ = writeln!(io::stderr(), "jackfield: stopping; once more stops at once");
+    tokio::select! {
+        () = stopped(serving, host) => Ok(ExitCode::SUCCESS),
+        () = signals.next() => Ok(Exit::Interrupted.into()),
+    }
+}
+
+async fn stopped(serving: Serving, host: Host) {
+    serving.stop().await;
+    host.close().await;
+}
+
+/// A new link of the host that runs on a folder; one that has just begun may not listen yet.
+async fn link_of_running(folder: &Path) -> Result<String, AskError> {
+    let asked = async {
+        loop {
+            match running::link(folder).await {
+                Err(AskError::Connect { .. }) => tokio::time::sleep(AGAIN).await,
+                answer => return answer,
+            }
+        }
+    };
+    match tokio::time::timeout(BEGINNING, asked).await {
+        Ok(answer) => answer,
+        Err(_) => running::link(folder).await,
+    }
+}
+
+fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+/// Whether the page is opened in a browser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Browser {
+    Opened,
+    Left,
+}
+
+impl Browser {
+    fn chosen(serve: &Serve, config: &Config, environment: &Environment) -> Self {
+        // Without a screen a text browser might take the terminal.
+        let screen = cfg!(target_os = "macos")
+            || variables::DISPLAY.get(environment).is_some()
+            || variables::WAYLAND_DISPLAY.get(environment).is_some();
+        let wanted = config.server.open_browser && !serve.no_open;
+        if wanted && screen && io::stdout().is_terminal() { Self::Opened } else { Self::Left }
+    }
+
+    fn open(self, folder: &Path, link: &str) {
+        if self == Self::Opened {
+            // The link is printed; a browser that does not open is no failure.
+            let _ = jackfield_server::doorstep(folder, link).and_then(open::that_detached);
+        }
+    }
+}
+
+/// The signals that ask for the end.
+struct Signals {
+    all: [Signal; 3],
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        let [interrupt, terminate, hangup] =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        Ok(Self { all: [interrupt?, terminate?, hangup?] })
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.all;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The environment variables that this program reads, each once and with its meaning.
+//!
+//! Not those of the CLI, which are passed on to it. The one rule it keeps: a variable is named here and
+//! nowhere else, and one that is empty counts as not set.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use jackfield_sdk::Environment;
+
+/// A variable, and what it is for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub(crate) name: &'static str,
+    /// What it does, as a sentence of `docs/configuration.md`.
+    pub(crate) meaning: &'static str,
+}
+
+/// Variables that begin like this are ours, and the CLI never sees them.
+pub(crate) const PREFIX: &str = "JACKFIELD_";
+
+/// The configuration file.
+pub(crate) const CONFIG: Variable =
+    Variable { name: "JACKFIELD_CONFIG", meaning: "The configuration file; the flag `--config` wins." };
+/// The data folder.
+pub(crate) const DATA: Variable =
+    Variable { name: "JACKFIELD_DATA", meaning: "The data folder: the option `data.folder`." };
+/// Where the page is served.
+pub(crate) const LISTEN: Variable = Variable {
+    name: "JACKFIELD_LISTEN",
+    meaning: "The address and port of the page: the option `server.listen`.",
+};
+/// How much is logged.
+pub(crate) const LOG: Variable =
+    Variable { name: "JACKFIELD_LOG", meaning: "How much is logged: the option `log.level`." };
+/// How the log is written.
+pub(crate) const LOG_FORMAT: Variable =
+    Variable { name: "JACKFIELD_LOG_FORMAT", meaning: "How the log is written: the option `log.format`." };
+/// The CLI's program.
+pub(crate) const CLAUDE: Variable =
+    Variable { name: "JACKFIELD_CLAUDE", meaning: "The CLI's program: the option `claude.program`." };
+/// The pace of the demo agent.
+pub(crate) const DEMO_SPEED: Variable = Variable {
+    name: "JACKFIELD_DEMO_SPEED",
+    meaning: "How fast the demo agent plays: 1 is its natural speed, 2 is twice as fast, 0 is without any waiting.",
+};
+/// Colours are not wanted.
+pub(crate) const NO_COLOR: Variable =
+    Variable { name: "NO_COLOR", meaning: "If set, text has no colours (<https://no-color.org>)." };
+/// The kind of terminal.
+pub(crate) const TERM: Variable =
+    Variable { name: "TERM", meaning: "The kind of terminal; `dumb` has no colours." };
+/// The screen.
+pub(crate) const DISPLAY: Variable =
+    Variable { name: "DISPLAY", meaning: "The screen; without one `jackfield serve` opens no browser." };
+/// The screen, in Wayland.
+pub(crate) const WAYLAND_DISPLAY: Variable =
+    Variable { name: "WAYLAND_DISPLAY", meaning: "The same, where the desktop is Wayland." };
+/// Where programs are looked for.
+pub(crate) const PATH: Variable = Variable {
+    name: "PATH",
+    meaning: "Where `claude` and `git` are looked for; relative folders in it are passed over.",
+};
+/// The user's folder.
+pub(crate) const HOME: Variable =
+    Variable { name: "HOME", meaning: "Your own folder: `~/` in a path of the configuration." };
+/// The user's configuration files.
+pub(crate) const XDG_CONFIG_HOME: Variable = Variable {
+    name: "XDG_CONFIG_HOME",
+    meaning: "The folder of configuration files; `~/.config` if not set.",
+};
+/// The user's data files.
+pub(crate) const XDG_DATA_HOME: Variable =
+    Variable { name: "XDG_DATA_HOME", meaning: "The folder of programs' data; `~/.local/share` if not set." };
+
+/// All of them, ours first.
+pub(crate) const ALL: [&Variable; 15] = [
+    &CONFIG,
+    &DATA,
+    &LISTEN,
+    &CLAUDE,
+    &LOG,
+    &LOG_FORMAT,
+    &DEMO_SPEED,
+    &NO_COLOR,
+    &TERM,
+    &DISPLAY,
+    &WAYLAND_DISPLAY,
+    &PATH,
+    &HOME,
+    &XDG_CONFIG_HOME,
+    &XDG_DATA_HOME,
+];
+
+impl Variable {
+    /// Its value, unless that is empty.
+    pub(crate) fn get<'a>(&self, environment: &'a Environment) -> Option<&'a OsStr> {
+        environment.get(OsStr::new(self.name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// The folder it names; a relative one is not meant, as the XDG specification has it.
+    pub(crate) fn folder(&self, environment: &Environment) -> Option<PathBuf> {
+        self.get(environment).map(PathBuf::from).filter(|folder| folder.is_absolute())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn an_empty_variable_counts_as_not_set() {
+        let environment = Environment::from([("JACKFIELD_DATA".into(), "".into())]);
+        assert_eq!(DATA.get(&environment), None);
+    }
+
+    #[test]
+    fn no_other_source_of_this_program_names_a_variable_of_ours() {
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+        let mut seen = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.file_name() != Some(OsStr::new("variables.rs")) {
+                    seen += 1;
+                    let text = fs::read_to_string(&path).unwrap();
+                    let shipped = text.split("#[cfg(test)]").next().unwrap();
+                    let named =
+                        shipped.split('"').any(|word| ALL.iter().any(|variable| variable.name == word));
+                    assert!(!named, "{} names a variable that stands in variables.rs", path.display());
+                }
+            }
+        }
+        assert!(seen > 10, "only {seen} sources");
+    }
+}

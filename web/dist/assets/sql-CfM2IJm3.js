@@ -1,0 +1,1 @@
+export{t as default}from"./sql-CNu3Or2W.js";

@@ -1,0 +1,1 @@
+export{t as default}from"./tsx-BOvsFOI6.js";

@@ -1,0 +1,1 @@
+export{t as default}from"./xml-WY0zc4PG.js";

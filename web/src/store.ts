@@ -1,0 +1,290 @@
+// What the page knows: the sessions, the opened transcripts, the connection. Views read it and give commands.
+//
+// Frames are collected and folded in once per animation frame, so that a fast stream costs one rendering per
+// frame. The one rule it keeps: what a view reads changes only between two renderings, and always whole.
+import * as api from "./api";
+import { key } from "./access";
+import { Connection, type Link, type Outcome, type SessionFrame } from "./connection";
+import type {
+  ApiRetry,
+  Command,
+  FrameOf,
+  HostSettings,
+  Rejection,
+  Reply,
+  Seq,
+  SessionId,
+  SessionSummary,
+} from "./contract";
+import { browserSurroundings, clientName } from "./surroundings";
+import { prepend } from "./transcript/items";
+import { EMPTY, fromSnapshot, reduce, type Transcript } from "./transcript/reduce";
+import { extend, NO_TIMELINE, type Timeline } from "./transcript/timeline";
+
+/** A session whose conversation is shown. */
+export interface Opened {
+  readonly transcript: Transcript;
+  readonly timeline: Timeline;
+  /** Whether there are earlier items that are not here. */
+  readonly earlier: boolean;
+  readonly loadingEarlier: boolean;
+  /** Whether all there is has arrived. */
+  readonly current: boolean;
+  /** The API is being asked again. */
+  readonly retry: (ApiRetry & { readonly until: number }) | null;
+  /** Why no more will come. */
+  readonly gone: string | null;
+}
+
+const NOT_YET: Opened = {
+  transcript: EMPTY,
+  timeline: NO_TIMELINE,
+  earlier: false,
+  loadingEarlier: false,
+  current: false,
+  retry: null,
+  gone: null,
+};
+
+/** Everything at one moment. */
+export interface Known {
+  readonly link: Link;
+  readonly sessions: ReadonlyMap<SessionId, SessionSummary>;
+  /** Whether the list has come at least once. */
+  readonly listed: boolean;
+  readonly opened: ReadonlyMap<SessionId, Opened>;
+  readonly settings: HostSettings | null;
+  readonly rejections: readonly Told[];
+}
+
+/** A word for the person, until it is put away. */
+export interface Told {
+  readonly id: number;
+  readonly text: string;
+}
+
+const EARLIER_ITEMS = 200;
+const HIDDEN_MS = 250;
+
+/** Who wants to hear of a changed session list, outside the rendering. */
+export type Watcher = (before: ReadonlyMap<SessionId, SessionSummary>, now: Known) => void;
+
+/** The one store of the page. */
+export class Store {
+  known: Known = {
+    link: { state: "connecting" },
+    sessions: new Map(),
+    listed: false,
+    opened: new Map(),
+    settings: null,
+    rejections: [],
+  };
+  readonly connection: Connection;
+  readonly #listeners = new Set<() => void>();
+  readonly #watchers = new Set<Watcher>();
+  #frames: SessionFrame[] = [];
+  #scheduled = false;
+  #told = 0;
+
+  constructor() {
+    this.connection = new Connection(
+      browserSurroundings,
+      () => {
+        const own = key();
+        return own === null ? { client: clientName() } : { client: clientName(), key: own };
+      },
+      {
+        link: (link) => this.#set({ link }),
+        session: (frame) => {
+          this.#frames.push(frame);
+          this.#schedule();
+        },
+        sessions: (frame) => this.#sessions(frame),
+        anotherHost: () => {
+          this.#frames = [];
+          this.#set({ sessions: new Map(), opened: new Map(), listed: false });
+        },
+      },
+    );
+  }
+
+  /** Calls `listener` after every change; gives what ends that. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Calls `watcher` whenever the list changed. */
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  /** A session's conversation; empty until it has come. */
+  opened(session: SessionId): Opened {
+    return this.known.opened.get(session) ?? NOT_YET;
+  }
+
+  /** Begins to follow a session. */
+  open(session: SessionId): void {
+    this.connection.subscribe(session);
+  }
+
+  /** Ends it and forgets the conversation. */
+  close(session: SessionId): void {
+    this.connection.unsubscribe(session);
+    const opened = new Map(this.known.opened);
+    opened.delete(session);
+    this.#set({ opened });
+  }
+
+  /** Gives a command and waits for its answer. */
+  async command(command: Command, session?: SessionId, id?: string): Promise<Outcome> {
+    return this.connection.command(command, session, id);
+  }
+
+  /** Gives a command; if it is rejected, the person is told. */
+  async ask(command: Command, session?: SessionId): Promise<Reply | null> {
+    const outcome = await this.command(command, session);
+    if ("reply" in outcome) return outcome.reply;
+    this.tell(words(outcome.rejection));
+    return null;
+  }
+
+  /** Tells the person something, until they put it away. */
+  tell(text: string): void {
+    this.#told += 1;
+    this.#set({ rejections: [...this.known.rejections.slice(-3), { id: this.#told, text }] });
+  }
+
+  /** Puts a word away. */
+  putAway(id: number): void {
+    this.#set({ rejections: this.known.rejections.filter((told) => told.id !== id) });
+  }
+
+  /** Loads what the host can be used with. */
+  async loadSettings(): Promise<void> {
+    this.#set({ settings: await api.settings() });
+  }
+
+  /** Loads items before those that are there. */
+  async loadEarlier(session: SessionId): Promise<void> {
+    const { earlier, loadingEarlier, timeline } = this.opened(session);
+    if (!earlier || loadingEarlier || timeline.first === 0) return;
+    this.#change(session, (now) => ({ ...now, loadingEarlier: true }));
+    try {
+      const page = await api.items(session, timeline.first, EARLIER_ITEMS);
+      this.#change(session, (now) => {
+        const transcript = { ...now.transcript, items: prepend(now.transcript.items, page.items) };
+        return { ...now, transcript, timeline: extend(now.timeline, transcript), earlier: page.earlier };
+      });
+    } catch (error) {
+      this.tell(error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#change(session, (now) => ({ ...now, loadingEarlier: false }));
+    }
+  }
+
+  /** Loads earlier items until one of them is there. */
+  async loadUpTo(session: SessionId, seq: Seq): Promise<void> {
+    for (let page = 0; page < 500; page += 1) {
+      const { earlier, timeline } = this.opened(session);
+      if (!earlier || timeline.first <= seq) return;
+      await this.loadEarlier(session);
+      if (this.opened(session).timeline.first === timeline.first) return;
+    }
+  }
+
+  #sessions({ sessions: changed, deleted = [] }: FrameOf<"sessions">): void {
+    const before = this.known.sessions;
+    const sessions = new Map(before);
+    for (const summary of changed) sessions.set(summary.session_id, summary);
+    for (const id of deleted) sessions.delete(id);
+    this.known = { ...this.known, sessions, listed: true };
+    for (const watcher of this.#watchers) watcher(before, this.known);
+    this.#schedule();
+  }
+
+  /** Takes sessions that a page of the list brought; what came live is newer. */
+  addSessions(list: readonly SessionSummary[]): void {
+    const sessions = new Map(this.known.sessions);
+    for (const summary of list) {
+      const known = sessions.get(summary.session_id);
+      if (known === undefined || known.seq <= summary.seq) sessions.set(summary.session_id, summary);
+    }
+    this.#set({ sessions });
+  }
+
+  #change(session: SessionId, how: (opened: Opened) => Opened): void {
+    if (!this.known.opened.has(session)) return;
+    this.#set({ opened: new Map(this.known.opened).set(session, how(this.opened(session))) });
+  }
+
+  #set(part: Partial<Known>): void {
+    this.known = { ...this.known, ...part };
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    const flush = () => {
+      this.#scheduled = false;
+      this.#fold();
+      for (const listener of this.#listeners) listener();
+    };
+    // A hidden page gets no animation frames, and must still count what waits for an answer.
+    if (document.hidden) setTimeout(flush, HIDDEN_MS);
+    else requestAnimationFrame(flush);
+  }
+
+  #fold(): void {
+    if (this.#frames.length === 0) return;
+    const frames = this.#frames;
+    this.#frames = [];
+    const opened = new Map(this.known.opened);
+    for (const frame of frames) {
+      opened.set(frame.session_id, folded(opened.get(frame.session_id) ?? NOT_YET, frame));
+    }
+    for (const id of new Set(frames.map((frame) => frame.session_id))) {
+      const now = opened.get(id);
+      if (now !== undefined) opened.set(id, { ...now, timeline: extend(now.timeline, now.transcript) });
+    }
+    this.known = { ...this.known, opened };
+  }
+}
+
+function folded(opened: Opened, frame: SessionFrame): Opened {
+  switch (frame.type) {
+    case "snapshot":
+      return {
+        ...opened,
+        transcript: fromSnapshot(frame.snapshot),
+        timeline: NO_TIMELINE,
+        earlier: frame.earlier,
+        retry: null,
+        gone: null,
+      };
+    case "events": {
+      let { transcript, retry } = opened;
+      for (const event of frame.events) {
+        transcript = reduce(transcript, event);
+        if (event.type === "api_retry") retry = { ...event, until: event.at + event.delay_ms };
+        else if (event.type !== "hook" && event.type !== "stderr") retry = null;
+      }
+      return { ...opened, transcript, retry };
+    }
+    case "current":
+      return { ...opened, current: true };
+    case "unsubscribed":
+      return { ...opened, gone: frame.reason ?? null };
+    default:
+      // A gap: the snapshot that follows says all.
+      return opened;
+  }
+}
+
+/** A rejection in words. */
+export function words(rejection: Rejection): string {
+  return rejection.reason;
+}

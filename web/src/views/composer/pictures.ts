@@ -1,0 +1,64 @@
+// Pictures that go with a prompt: read, made small enough to send, and shown before they go.
+import type { Content } from "../../contract";
+
+/** A picture that waits to be sent. */
+export interface Picture {
+  readonly id: string;
+  readonly name: string;
+  /** For the preview; to be revoked when it is gone. */
+  readonly address: string;
+  readonly media_type: string;
+  readonly base64: string;
+}
+
+// A message to the host has at most 1 MiB; a picture gets the greater part of it.
+const LARGEST_BASE64 = 700_000;
+// The model looks at no more than this.
+const LONGEST_EDGE = 1568;
+const SENT_AS_IT_IS = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+/** The pictures among files. */
+export async function readPictures(files: Iterable<File>): Promise<Picture[]> {
+  const pictures = [...files].filter((file) => file.type.startsWith("image/"));
+  return Promise.all(pictures.map(readPicture));
+}
+
+/** A picture as a part of a prompt. */
+export function contentOf({ media_type, base64 }: Picture): Content {
+  return { type: "image", media_type, base64 };
+}
+
+async function readPicture(file: File): Promise<Picture> {
+  const whole = SENT_AS_IT_IS.has(file.type) ? await base64Of(file) : null;
+  const blob = whole !== null && whole.length <= LARGEST_BASE64 ? file : await smaller(file);
+  return {
+    id: crypto.getRandomValues(new Uint32Array(2)).join("-"),
+    name: file.name || "picture",
+    address: URL.createObjectURL(blob),
+    media_type: blob.type,
+    base64: blob === file && whole !== null ? whole : await base64Of(blob),
+  };
+}
+
+async function smaller(file: File): Promise<Blob> {
+  const bitmap = await createImageBitmap(file);
+  for (const [edge, quality] of [[LONGEST_EDGE, 0.85], [LONGEST_EDGE, 0.6], [1000, 0.6], [700, 0.5]] as const) {
+    const scale = Math.min(1, edge / Math.max(bitmap.width, bitmap.height));
+    const canvas = document.createElement("canvas");
+    canvas.width = Math.max(1, Math.round(bitmap.width * scale));
+    canvas.height = Math.max(1, Math.round(bitmap.height * scale));
+    canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+    const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/jpeg", quality));
+    if (blob !== null && blob.size * 4 / 3 <= LARGEST_BASE64) return blob;
+  }
+  throw new Error(`${file.name} is too large to send`);
+}
+
+function base64Of(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).split(",")[1] ?? "");
+    reader.onerror = () => reject(reader.error ?? new Error("the picture cannot be read"));
+    reader.readAsDataURL(blob);
+  });
+}

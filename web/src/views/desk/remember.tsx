@@ -1,0 +1,84 @@
+// What to remember with an answer, and where.
+import { useId, useState } from "react";
+import type { Destination, Remember, Rule } from "../../contract";
+import { Shown } from "../../text/shown";
+import { modeLabel } from "../composer/modes";
+
+/** Where a rule can be kept, in words. */
+export const DESTINATIONS: ReadonlyArray<readonly [Destination, string]> = [
+  ["session", "this session"],
+  ["local_settings", "this project, just you"],
+  ["project_settings", "this project, shared"],
+  ["user_settings", "all projects"],
+];
+
+/** A choice of what is remembered; nothing unless somebody says so. */
+export function RememberChoice({
+  suggestions,
+  onChange,
+}: {
+  suggestions: readonly Remember[];
+  onChange: (remember: readonly Remember[]) => void;
+}) {
+  const [on, setOn] = useState(false);
+  const [where, setWhere] = useState<Destination>(suggestions[0]?.destination ?? "session");
+  const name = useId();
+  const choose = (wanted: boolean, destination: Destination) => {
+    setOn(wanted);
+    setWhere(destination);
+    onChange(wanted ? suggestions.map((suggestion) => ({ ...suggestion, destination })) : []);
+  };
+  return (
+    <div className="remember">
+      <input id={name} type="checkbox" data-key="a" checked={on} onChange={(event) => choose(event.target.checked, where)} />
+      <label htmlFor={name}>
+        Remember: {suggestions.map((suggestion, at) => <Suggestion key={`${at}`} suggestion={suggestion} />)} <kbd>A</kbd>
+      </label>
+      <label className="where">
+        <span className="unseen">Where it is kept</span>
+        <select value={where} onChange={(event) => choose(true, event.target.value as Destination)}>
+          {DESTINATIONS.map(([destination, words]) => (
+            <option key={destination} value={destination}>
+              for {words}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
+
+function Suggestion({ suggestion }: { suggestion: Remember }) {
+  switch (suggestion.type) {
+    case "add_rules":
+    case "replace_rules":
+    case "remove_rules":
+      return (
+        <span>
+          {suggestion.type === "remove_rules" ? "no longer " : ""}
+          {suggestion.behavior}{" "}
+          {suggestion.rules.map((rule, at) => (
+            <code key={`${at}`}>
+              <Shown text={ruleText(rule)} />
+            </code>
+          ))}
+        </span>
+      );
+    case "set_mode":
+      return <span>go on in mode “{modeLabel(suggestion.mode)}”</span>;
+    case "add_directories":
+    case "remove_directories":
+      return (
+        <span>
+          {suggestion.type === "add_directories" ? "also work in " : "no longer work in "}
+          <code>
+            <Shown text={suggestion.directories.join(", ")} />
+          </code>
+        </span>
+      );
+  }
+}
+
+function ruleText({ tool_name, rule_content }: Rule): string {
+  return rule_content === null ? tool_name : `${tool_name}(${rule_content})`;
+}

@@ -1,0 +1,188 @@
+// May this tool run? The whole of what will run, editable, with what to remember and where.
+//
+// The one rule it keeps: what is shown is what is sent; nothing of it is cut off.
+import { useMemo, useState } from "react";
+import type { Json, Normalized, PermissionRequest, Remember, Verdict } from "../../contract";
+import { DiffView } from "../../text/diff-view";
+import { below, shortTitle } from "../../text/format";
+import { Shown } from "../../text/shown";
+import { changesOf } from "../tools/modify-file";
+import { useAnswer } from "./answer";
+import type { InCard } from "./card";
+import { RememberChoice } from "./remember";
+
+/** What is asked, and the answers. */
+export function ToolBody({ session, request, cwd, place }: InCard) {
+  const { answer, sending } = useAnswer(session, request);
+  const [edited, setEdited] = useState<string | null>(null);
+  const [denying, setDenying] = useState(false);
+  const [remember, setRemember] = useState<readonly Remember[]>([]);
+  const field = editable(request);
+  const input = edited === null ? undefined : inputOf(request, field, edited);
+  const allow = (remembered: readonly Remember[]) => {
+    const verdict: Verdict = { type: "allow" };
+    if (input !== undefined && input !== null) verdict.input = input;
+    if (remembered.length > 0) verdict.remember = [...remembered];
+    void answer(verdict);
+  };
+  return (
+    <>
+      <p className="card-title">
+        <Shown text={titleOf(request, cwd)} />
+      </p>
+      {edited === null ? (
+        <Wanted request={request} cwd={cwd} />
+      ) : (
+        <label className="edit">
+          <span>{field === null ? "Its input, as JSON" : `Its ${field}`}</span>
+          <textarea value={edited} rows={Math.min(14, edited.split("\n").length + 1)} spellCheck={false} onChange={(event) => setEdited(event.target.value)} />
+          {input === null && <span className="bad">this is no JSON object</span>}
+        </label>
+      )}
+      {request.suggestions.length > 0 && <RememberChoice suggestions={request.suggestions} onChange={setRemember} />}
+      {denying ? (
+        <DenyForm onDeny={(message, interrupt) => void answer({ type: "deny", message, interrupt })} onBack={() => setDenying(false)} />
+      ) : (
+        <div className="actions">
+          <button type="button" className="primary" data-key="Enter" disabled={sending || input === null} onClick={() => allow(remember)}>
+            {sending ? "Sending …" : remember.length > 0 ? "Allow and remember" : edited !== null ? "Allow as edited" : "Allow"} <kbd>↵</kbd>
+          </button>
+          <button type="button" data-key="d" disabled={sending} onClick={() => setDenying(true)}>
+            Deny <kbd>D</kbd>
+          </button>
+          {place === "desk" && (
+            <button type="button" className="quiet" data-key="e" disabled={sending} onClick={() => setEdited(edited === null ? textOf(request, field) : null)}>
+              {edited === null ? "Edit" : "As it was"} <kbd>E</kbd>
+            </button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** No, and why. */
+export function DenyForm({
+  onDeny,
+  onBack,
+  label = "Deny",
+  placeholder = "What should it do instead? (optional)",
+}: {
+  onDeny: (message: string, interrupt: boolean) => void;
+  onBack: () => void;
+  label?: string;
+  placeholder?: string;
+}) {
+  const [message, setMessage] = useState("");
+  return (
+    <form
+      className="deny"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onDeny(message, false);
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") {
+          event.stopPropagation();
+          onBack();
+        }
+      }}
+    >
+      <textarea
+        autoFocus
+        rows={2}
+        aria-label="What the model is told"
+        placeholder={placeholder}
+        value={message}
+        onChange={(event) => setMessage(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && !event.shiftKey) {
+            event.preventDefault();
+            onDeny(message, false);
+          }
+        }}
+      />
+      <div className="actions">
+        <button type="submit" className="danger">
+          {label} <kbd>↵</kbd>
+        </button>
+        <button type="button" onClick={() => onDeny(message, true)}>
+          {label} and stop
+        </button>
+        <button type="button" className="quiet" onClick={onBack}>
+          Back
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Wanted({ request, cwd }: { request: PermissionRequest; cwd: string | undefined }) {
+  const { normalized: call, input } = request;
+  const lines = useMemo(() => (call?.kind === "modify_file" ? changesOf(call) : []), [call]);
+  if (call?.kind === "shell_exec") {
+    return (
+      <>
+        <pre className="command whole" tabIndex={0}>
+          <Shown text={call.command} />
+        </pre>
+        <p className="faint">
+          in <Shown text={call.work_dir ?? cwd ?? "the session's folder"} />
+          {call.background && " · in the background"}
+        </p>
+      </>
+    );
+  }
+  if (call?.kind === "modify_file") {
+    return (
+      <>
+        {!request.tool_title.includes(call.file_path) && (
+          <p className="path">
+            <Shown text={below(call.file_path, cwd)} />
+          </p>
+        )}
+        <div className="whole-diff">
+          <DiffView lines={lines} path={call.file_path} />
+        </div>
+      </>
+    );
+  }
+  return (
+    <pre className="command whole" tabIndex={0}>
+      <Shown text={plainly(call, input)} />
+    </pre>
+  );
+}
+
+/** A call in words where its kind says all of it, else its input as it is. */
+function plainly(call: Normalized | null, input: Json | null): string {
+  if (call?.kind === "http_request" && call.method === "SEARCH") return call.url;
+  return JSON.stringify(input, null, 2) ?? "";
+}
+
+/** What is wanted, in one line; a command stands below in full, so that its purpose is said here. */
+function titleOf({ normalized, tool_title }: PermissionRequest, cwd: string | undefined): string {
+  if (normalized?.kind === "shell_exec") return normalized.description || "Run a command";
+  return shortTitle(tool_title, cwd);
+}
+
+/** The one field that a person would edit. */
+function editable(request: PermissionRequest): string | null {
+  return request.normalized?.kind === "shell_exec" ? "command" : null;
+}
+
+function textOf(request: PermissionRequest, field: string | null): string {
+  const input = (request.input ?? {}) as Record<string, unknown>;
+  return field === null ? JSON.stringify(input, null, 2) : String(input[field] ?? "");
+}
+
+/** The input as edited; null if it is none. */
+function inputOf(request: PermissionRequest, field: string | null, text: string): Record<string, unknown> | null {
+  if (field !== null) return { ...(request.input as Record<string, unknown>), [field]: text };
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

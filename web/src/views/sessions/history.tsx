@@ -1,0 +1,78 @@
+// Conversations of the CLI's own history, to be taken into the host.
+import { useEffect, useState } from "react";
+import * as api from "../../api";
+import type { HistoryEntry } from "../../contract";
+import { goToSession } from "../../route";
+import { ago, lastPart, several } from "../../text/format";
+import { Dialog } from "../../ui/dialog";
+import { useNow } from "../../ui/time";
+import { store } from "../../use";
+
+/** The dialog. */
+export function HistoryImport({ onClose }: { onClose: () => void }) {
+  const [entries, setEntries] = useState<readonly HistoryEntry[] | Error | null>(null);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [words, setWords] = useState("");
+  const [doing, setDoing] = useState(false);
+  const now = useNow(60_000);
+  useEffect(() => {
+    api.history().then((list) => setEntries(list.entries), setEntries);
+  }, []);
+  const take = async (cli_session_ids: string[]) => {
+    setDoing(true);
+    const reply = await store.ask({ type: "import", cli_session_ids });
+    setDoing(false);
+    if (reply === null) return;
+    if (reply.type === "created") goToSession(reply.session_id);
+    onClose();
+  };
+  const wanted = words.trim().toLowerCase();
+  const shown =
+    entries === null || entries instanceof Error
+      ? []
+      : entries.filter((entry) => wanted === "" || `${entry.title} ${entry.cwd ?? ""}`.toLowerCase().includes(wanted)).slice(0, 300);
+  return (
+    <Dialog title="Earlier conversations" onClose={onClose} width="wide">
+      <p className="faint">What Claude Code keeps of its own conversations on this machine. Taking one in changes nothing there.</p>
+      <input type="search" aria-label="Filter" placeholder="Filter" value={words} onChange={(event) => setWords(event.target.value)} />
+      {entries instanceof Error && <p className="bad">{entries.message}</p>}
+      {entries === null && <p className="faint">Looking …</p>}
+      {Array.isArray(entries) && entries.length === 0 && <p className="faint">There are none.</p>}
+      <ul className="history">
+        {shown.map((entry) => (
+          <li key={entry.cli_session_id}>
+            <label className="option">
+              <input
+                type="checkbox"
+                disabled={entry.session_id !== null}
+                checked={entry.session_id !== null || chosen.has(entry.cli_session_id)}
+                onChange={(event) => {
+                  const next = new Set(chosen);
+                  if (event.target.checked) next.add(entry.cli_session_id);
+                  else next.delete(entry.cli_session_id);
+                  setChosen(next);
+                }}
+              />
+              <span>
+                <strong>{entry.title || entry.cli_session_id}</strong>
+                <span className="faint">
+                  {entry.cwd === null ? "" : `${lastPart(entry.cwd)} · `}
+                  {ago(entry.updated_at, now)}
+                  {entry.session_id !== null && " · already here"}
+                </span>
+              </span>
+            </label>
+          </li>
+        ))}
+      </ul>
+      <footer className="actions">
+        <button type="button" className="primary" disabled={chosen.size === 0 || doing} onClick={() => void take([...chosen])}>
+          {doing ? "Taking in …" : `Take in ${several(chosen.size, "conversation")}`}
+        </button>
+        <button type="button" disabled={doing || shown.length === 0} onClick={() => void take([])}>
+          All of them
+        </button>
+      </footer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,143 @@
+// Beginning a session: where, with whom, in which mode; and whether the folder is trusted.
+import { ShieldAlert, ShieldCheck } from "lucide-react";
+import { useEffect, useState } from "react";
+import type { Agent, CreateSession } from "../../contract";
+import { keep, kept } from "../../kept";
+import { goToSession } from "../../route";
+import { Dialog } from "../../ui/dialog";
+import { store, useKnown } from "../../use";
+import { BYPASS, MODELS, MODES, THINKING } from "../composer/modes";
+import { FolderPicker } from "./folder-picker";
+
+/** The dialog. */
+export function NewSession({ onClose }: { onClose: () => void }) {
+  const settings = useKnown((known) => known.settings);
+  const agents = settings?.agents ?? [];
+  const usable = (agent: Agent) => agents.find((each) => each.agent === agent)?.problem == null;
+  const [agent, setAgent] = useState<Agent | null>(null);
+  const [cwd, setCwd] = useState(() => kept("new.folder", ""));
+  const [model, setModel] = useState(() => kept("new.model", ""));
+  const [mode, setMode] = useState(() => kept("new.mode", "default"));
+  const [thinking, setThinking] = useState("default");
+  const [trusted, setTrusted] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [doing, setDoing] = useState(false);
+  useEffect(() => {
+    store.loadSettings().catch((error: Error) => setProblem(error.message));
+  }, []);
+  const who: Agent = agent ?? (usable("claude") ? "claude" : "demo");
+  const trouble = agents.find((each) => each.agent === who)?.problem ?? null;
+  const begin = async () => {
+    setDoing(true);
+    setProblem(null);
+    const wanted: CreateSession & { type: "create_session" } = { type: "create_session", cwd, agent: who, trusted, origin: "new", permission_mode: mode };
+    if (model !== "") wanted.model = model;
+    const most = THINKING.find(([name]) => name === thinking)?.[2] ?? null;
+    if (most !== null) wanted.max_thinking_tokens = most;
+    const outcome = await store.command(wanted);
+    setDoing(false);
+    if ("rejection" in outcome) {
+      setProblem(outcome.rejection.reason);
+    } else if (outcome.reply.type === "created") {
+      keep("new.folder", cwd);
+      keep("new.model", model);
+      keep("new.mode", mode);
+      goToSession(outcome.reply.session_id);
+      onClose();
+    }
+  };
+  return (
+    <Dialog title="New session" onClose={onClose}>
+      <form
+        className="new-session"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void begin();
+        }}
+      >
+        <fieldset className="agents">
+          <legend className="unseen">Who does the work</legend>
+          {(["claude", "demo"] as const).map((each) => (
+            <label key={each} className={who === each ? "agent on" : "agent"}>
+              <input type="radio" name="agent" checked={who === each} onChange={() => setAgent(each)} />
+              <span>
+                <strong>{each === "claude" ? "Claude Code" : "Demo agent"}</strong>
+                <span className="faint">
+                  {each === "claude" ? (agents.find((found) => found.agent === "claude")?.version ?? "the installed CLI") : "scripted, no account, changes nothing"}
+                </span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        {trouble !== null && <p className="bad">{trouble}</p>}
+        <FolderPicker path={cwd} onPath={setCwd} />
+        {who === "claude" && <Trust trusted={trusted} onTrusted={setTrusted} />}
+        <div className="row-of-fields">
+          <label className="field">
+            <span>Mode</span>
+            <select value={mode} onChange={(event) => setMode(event.target.value)}>
+              {(settings?.bypass_allowed ? [...MODES, BYPASS] : MODES).map((each) => (
+                <option key={each.name} value={each.name}>
+                  {each.label}: {each.about}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label className="field">
+            <span>Model</span>
+            <select value={model} onChange={(event) => setModel(event.target.value)}>
+              <option value="">the default</option>
+              {MODELS.map(([name, label]) => (
+                <option key={name} value={name}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label className="field">
+            <span>Thinking</span>
+            <select value={thinking} onChange={(event) => setThinking(event.target.value)}>
+              {THINKING.map(([name, label]) => (
+                <option key={name} value={name}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        {problem !== null && (
+          <p className="bad" role="alert">
+            {problem}
+          </p>
+        )}
+        <footer className="actions">
+          <button type="submit" className="primary" disabled={doing || cwd === "" || trouble !== null}>
+            {doing ? "Beginning …" : "Begin"}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The trust step: nothing of a folder runs before somebody says so. */
+function Trust({ trusted, onTrusted }: { trusted: boolean; onTrusted: (trusted: boolean) => void }) {
+  const Icon = trusted ? ShieldCheck : ShieldAlert;
+  return (
+    <label className={trusted ? "trust on" : "trust"}>
+      <input type="checkbox" checked={trusted} onChange={(event) => onTrusted(event.target.checked)} />
+      <Icon size={18} aria-hidden />
+      <span>
+        <strong>I trust this folder</strong>
+        <span className="faint">
+          {trusted
+            ? "Its own settings, hooks and MCP servers take part; they can run programs."
+            : "Its own settings, hooks and MCP servers are left out. Only your own settings count."}
+        </span>
+      </span>
+    </label>
+  );
+}
