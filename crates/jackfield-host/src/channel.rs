@@ -68,9 +68,13 @@ impl Channel {
         let Some(point) = shared.store.resume_point(id).await? else { return Ok(None) };
         let died = record.summary.state != SessionState::Ended;
         let mut task = Task::load(shared, record, point);
-        if died {
+        if died || task.record().summary.last_error.is_some() {
             let mut known = shared.store.items(id, None, KNOWN).await?.items;
+            task.remember(&known);
             known.extend(task.open_items().iter().cloned());
+            if !died {
+                return Ok(Some(Self::spawn(task)));
+            }
             let unseen = run::unseen(&shared.settings, task.record(), task.seq(), &known).await;
             task.recover(&unseen);
         }
@@ -81,7 +85,7 @@ impl Channel {
     pub(crate) async fn create(
         shared: &Arc<Shared>,
         record: SessionRecord,
-        events: Vec<Event>,
+        events: &[Event],
     ) -> Result<Self, StoreError> {
         shared.store.create(&record).await?;
         Ok(Self::spawn(Task::create(shared, record, events)))
@@ -100,7 +104,11 @@ impl Channel {
     }
 
     /// Gives a command; `None` if the task has just gone.
-    pub(crate) async fn command(&self, client: &Client, command: Command) -> Option<Result<Reply, Rejection>> {
+    pub(crate) async fn command(
+        &self,
+        client: &Client,
+        command: Command,
+    ) -> Option<Result<Reply, Rejection>> {
         let (answer, answered) = oneshot::channel();
         self.asks.send(Ask::Command(client.clone(), Box::new(command), answer)).await.ok()?;
         Some(answered.await.unwrap_or_else(|_| Err(gone())))

@@ -62,7 +62,6 @@ impl Feed {
         self.version.send_replace(version);
     }
 
-
     /// A session, if it changed since the host began.
     pub(crate) fn summary(&self, id: &SessionId) -> Option<SessionSummary> {
         self.lock().sessions.get(id)?.summary.clone()

@@ -110,7 +110,8 @@ impl Host {
         if too_late {
             return Err(reject(RejectionCode::NotNow, "the host cannot store anything at the moment"));
         }
-        let page = self.shared.store.items(id, Some(Seq(snapshot.seq.0 + 1)), SCREEN).await.map_err(unreadable)?;
+        let page =
+            self.shared.store.items(id, Some(Seq(snapshot.seq.0 + 1)), SCREEN).await.map_err(unreadable)?;
         // What was still open when the picture was taken is in it as it was then; events behind it tell the rest.
         let mut items = page.items;
         items.retain(|item| snapshot.items.binary_search_by_key(&item.seq, |open| open.seq).is_err());
@@ -147,6 +148,8 @@ impl Host {
     }
 }
 
+// By value, as `map_err` hands it over.
+#[allow(clippy::needless_pass_by_value)]
 pub(crate) fn unreadable(error: StoreError) -> Rejection {
     reject(RejectionCode::NotNow, error.to_string())
 }

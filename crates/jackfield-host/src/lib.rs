@@ -24,4 +24,3 @@ pub use feed::Watching;
 pub use host::{Against, ExportFormat, Host};
 pub use settings::Settings;
 pub use subscription::Subscription;
-

@@ -160,8 +160,8 @@ mod tests {
     use super::*;
 
     fn page(first: u64, last: u64) -> Page {
-        let lines: String = (first..=last).map(|seq| format!("{{\"seq\":{seq}}}\n")).collect();
-        Page { first: Seq(first), last: Seq(last), lines: lines.into() }
+        let lines: Vec<String> = (first..=last).map(|seq| format!("{{\"seq\":{seq}}}\n")).collect();
+        Page { first: Seq(first), last: Seq(last), lines: lines.concat().into() }
     }
 
     fn seqs(frames: &[Bytes]) -> Vec<u64> {

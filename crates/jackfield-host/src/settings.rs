@@ -62,7 +62,7 @@ impl Settings {
             bypass: Bypass::Forbidden,
             budget_usd: None,
             max_running: 20,
-            idle: Some(Duration::from_secs(30 * 60)),
+            idle: Some(Duration::from_mins(30)),
             after_limit: AfterLimit::Wait,
         }
     }

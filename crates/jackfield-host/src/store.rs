@@ -5,10 +5,10 @@
 //! elsewhere. The one rule it keeps: who was told that something is stored finds it again, whole and in order.
 //!
 //! # Layout
-//! * [`folder`], [`schema`] – the folder, its lock and the file; versions
-//! * [`queue`], [`writer`], [`readers`] – how work gets to the database
-//! * [`batch`], [`removal`] – events in, sessions out
-//! * [`sessions`], [`history`], [`search`], [`money`], [`questions`], [`commands`], [`settings`] – what is asked of it
+//! * `folder`, `schema` – the folder, its lock and the file; versions
+//! * `queue`, `writer`, `readers` – how work gets to the database
+//! * `batch`, `removal` – events in, sessions out
+//! * `sessions`, `history`, `search`, `money`, `questions`, `commands`, `settings` – what is asked of it
 
 mod batch;
 mod column;

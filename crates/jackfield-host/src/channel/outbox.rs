@@ -63,7 +63,9 @@ impl Outbox {
                 let (by, message) = (over.by.clone(), over.message.clone());
                 self.decided.push((event.at, over.pending_id, Some(over.outcome), by, message));
             }
-            Body::PermissionCancelled(over) => self.decided.push((event.at, over.pending_id, None, None, None)),
+            Body::PermissionCancelled(over) => {
+                self.decided.push((event.at, over.pending_id, None, None, None));
+            }
             _ => {}
         }
     }

@@ -10,7 +10,9 @@ use jackfield_api::snapshot::Item;
 use jackfield_api::{Event, Seq, SessionId, Uuid};
 use jackfield_sdk::history::{After, History, HistoryError};
 use jackfield_sdk::wire::{McpServer, PermissionMode};
-use jackfield_sdk::{Callbacks, Claude, Effort, LocateError, Options, PartOf, Session, StartError, Switch, Trust};
+use jackfield_sdk::{
+    Callbacks, Claude, Effort, LocateError, Options, PartOf, Session, StartError, Switch, Trust,
+};
 
 use super::summary::{TITLE, line};
 use crate::settings::{Bypass, Settings};
@@ -110,7 +112,8 @@ async fn conversation(options: Options, record: &SessionRecord, from: From) -> O
     let SessionRecord { create, summary } = record;
     let own = summary.cli_session_id.clone();
     let copied = own.is_none() && create.origin == SessionOrigin::Forked;
-    let earlier = own.or_else(|| create.cli_session_id.clone().filter(|_| create.origin != SessionOrigin::New));
+    let earlier =
+        own.or_else(|| create.cli_session_id.clone().filter(|_| create.origin != SessionOrigin::New));
     let Some(id) = earlier else { return options };
     if matches!(from, From::Nothing) || !is_written(&options, create, &id).await {
         return options;
@@ -152,7 +155,8 @@ pub(crate) async fn before(settings: &Settings, record: &SessionRecord, prompts:
     let Some(history) = options(settings, record, Seq(0)).history() else { return From::Last };
     let read = tokio::task::spawn_blocking(move || history.message_uuids(&id)).await;
     let Ok(Ok(messages)) = read else { return From::Nothing };
-    let at = messages.iter().position(|message| prompts.iter().any(|prompt| prompt.as_str() == message.as_str()));
+    let at =
+        messages.iter().position(|message| prompts.iter().any(|prompt| prompt.as_str() == message.as_str()));
     // If it ended before the prompt was written, all that was is good.
     match messages[..at.unwrap_or(messages.len())].last() {
         Some(good) => From::Message(good.as_str().into()),

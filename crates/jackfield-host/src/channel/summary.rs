@@ -35,10 +35,8 @@ pub(crate) fn see(summary: &mut SessionSummary, event: &Event) -> bool {
             }
             summary.preview = line(&message.text, PREVIEW);
         }
-        Body::Complete(complete) => {
-            if complete.data.last_message_uuid.is_some() {
-                summary.last_message_uuid.clone_from(&complete.data.last_message_uuid);
-            }
+        Body::Complete(complete) if complete.data.last_message_uuid.is_some() => {
+            summary.last_message_uuid.clone_from(&complete.data.last_message_uuid);
         }
         Body::Error(error) => summary.last_error = Some(error.error.clone()),
         Body::SessionStatus(status) => summary.cli_session_id = Some(status.cli_session_id.clone()),
@@ -54,7 +52,8 @@ pub(crate) fn refresh(summary: &mut SessionSummary, header: &Snapshot) {
         summary.running_since = None;
     }
     summary.pending.clone_from(&header.pending);
-    summary.queued = u32::try_from(header.queue.as_ref().map_or(0, |queue| queue.prompts.len())).unwrap_or(u32::MAX);
+    summary.queued =
+        u32::try_from(header.queue.as_ref().map_or(0, |queue| queue.prompts.len())).unwrap_or(u32::MAX);
     summary.seq = header.seq;
     summary.turn = header.turn;
     summary.updated_at = header.at.max(summary.updated_at);
@@ -72,7 +71,9 @@ pub(crate) fn preview(summary: &mut SessionSummary, settled: &[Item]) -> bool {
         ItemContent::Text(text) if item.parent_tool_call_id.is_none() => Some(&text.text),
         _ => None,
     });
-    let Some(said) = said.map(|text| line(text, PREVIEW)).filter(|said| !said.is_empty()) else { return false };
+    let Some(said) = said.map(|text| line(text, PREVIEW)).filter(|said| !said.is_empty()) else {
+        return false;
+    };
     summary.preview = said;
     true
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use jackfield_api::SessionId;
 use jackfield_api::command::{Command, Done, Rejection, RejectionCode, Reply, RewindScope};
 use jackfield_api::socket::GivenCommand;
-use jackfield_api::SessionId;
 use tokio::sync::watch;
 
 use super::{Host, unreadable};
@@ -50,7 +50,8 @@ impl Host {
             Begun::New => {}
             Begun::Answered(outcome) => return outcome,
             Begun::Running | Begun::Lost => {
-                let reason = "the host ended while this was being done; look at the session, and ask again if need be";
+                let reason =
+                    "the host ended while this was being done; look at the session, and ask again if need be";
                 return Err(reject(RejectionCode::RunEnded, reason));
             }
         }
@@ -118,4 +119,3 @@ impl Answers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 }
-

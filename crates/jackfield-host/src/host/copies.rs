@@ -119,7 +119,8 @@ impl Host {
             .position(|event| matches!(&event.body, Body::UserMessage(said) if said.uuid.as_ref() == Some(&rewind.uuid)))
             .ok_or_else(|| no_message(&rewind.uuid))?;
         // The turn that it began goes too.
-        let begins = |event: &Event| matches!(event.body, Body::TurnStarted(_)) && event.turn == events[prompt].turn;
+        let begins =
+            |event: &Event| matches!(event.body, Body::TurnStarted(_)) && event.turn == events[prompt].turn;
         let cut = events[..prompt].iter().rposition(begins).unwrap_or(prompt);
         let files = Rewind { scope: RewindScope::Files, ..rewind.clone() };
         if rewind.scope == RewindScope::Both || rewind.preview {
@@ -135,7 +136,8 @@ impl Host {
     async fn source(&self, id: &SessionId) -> Result<(SessionRecord, Vec<Event>), Rejection> {
         let channel = self.channel(id).await?;
         let record = channel.record().await;
-        let record = record.ok_or_else(|| reject(RejectionCode::NotNow, "the session was just put away; try again"))?;
+        let record = record
+            .ok_or_else(|| reject(RejectionCode::NotNow, "the session was just put away; try again"))?;
         Ok((record, self.events(id).await?))
     }
 
@@ -266,7 +268,7 @@ impl Host {
 
     async fn begin(&self, record: SessionRecord, events: Vec<Event>) -> Result<Channel, Rejection> {
         let id = record.summary.session_id.clone();
-        let channel = Channel::create(&self.shared, record, events).await.map_err(unreadable)?;
+        let channel = Channel::create(&self.shared, record, &events).await.map_err(unreadable)?;
         self.shared.registry.insert(id, channel.clone()).await;
         Ok(channel)
     }

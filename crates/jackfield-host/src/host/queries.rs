@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use jackfield_api::command::{Agent, Rejection, RejectionCode};
 use jackfield_api::host::{
-    AgentState, Costs, Decision, DeskEntry, FileContent, FileDiffs, FileList, FolderList,
-    HistoryList, HostRules, HostSettings, ItemPage, RuleTried, RulesTried, SearchHits, SessionPage,
-    SessionSummary,
+    AgentState, Costs, Decision, DeskEntry, FileContent, FileDiffs, FileList, FolderList, HistoryList,
+    HostRules, HostSettings, ItemPage, RuleTried, RulesTried, SearchHits, SessionPage, SessionSummary,
 };
 use jackfield_api::snapshot::{Item, ItemContent};
 use jackfield_api::{Seq, SessionId, Timestamp};
@@ -58,12 +57,22 @@ impl Host {
     }
 
     /// Items that will not change any more, oldest first, before one of them.
-    pub async fn items(&self, id: &SessionId, before: Option<Seq>, limit: u32) -> Result<ItemPage, StoreError> {
+    pub async fn items(
+        &self,
+        id: &SessionId,
+        before: Option<Seq>,
+        limit: u32,
+    ) -> Result<ItemPage, StoreError> {
         self.shared.store.items(id, before, limit).await
     }
 
     /// Events as they are stored, one per line.
-    pub async fn log(&self, id: &SessionId, after: Seq, at_most_bytes: usize) -> Result<Vec<LogPage>, StoreError> {
+    pub async fn log(
+        &self,
+        id: &SessionId,
+        after: Seq,
+        at_most_bytes: usize,
+    ) -> Result<Vec<LogPage>, StoreError> {
         self.shared.store.log(id, after, at_most_bytes).await
     }
 

@@ -65,6 +65,17 @@ async fn stored(store: &Store, session: &SessionId) -> u64 {
 }
 
 #[tokio::test]
+async fn the_writer_waits_for_the_disk_before_it_tells() {
+    let (_folder, store, ..) = open().await;
+    let work = |to: &Connection| {
+        let mode: String = to.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+        Ok((mode, to.query_row("PRAGMA synchronous", [], |row| row.get::<_, u32>(0))?))
+    };
+    // 2 is `FULL`.
+    assert_eq!(store.change(work).await.unwrap(), ("wal".to_owned(), 2));
+}
+
+#[tokio::test]
 async fn f6_a_full_disk_fails_all_who_share_the_transaction_and_is_over_when_there_is_room() {
     let (folder, store, one, two) = open().await;
     let pages = |from: &Connection| from.query_row("PRAGMA page_count", [], |row| row.get::<_, u32>(0));

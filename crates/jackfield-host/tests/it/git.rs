@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use jackfield_api::conversation::FileUpdated;
 use jackfield_api::host::FileDiffs;
@@ -178,11 +178,11 @@ fn a_worktree_and_a_split_index_are_read_as_well() {
     assert_eq!(brief(&diffs), [("b", "modified", 1, 1)]);
 }
 
-/// Writes a program that leaves a mark when it runs.
-fn trap(repository: &Repository, name: &str) -> String {
+/// Writes a program that leaves a mark when it runs, and then does as a filter does or gives up.
+fn trap(repository: &Repository, then: &str) -> String {
     let mark = repository.root.path().join("ran");
-    let path = repository.root.path().join(name);
-    fs::write(&path, format!("#!/bin/sh\necho {name} >> {}\ncat\n", mark.display())).unwrap();
+    let path = repository.root.path().join("trap");
+    fs::write(&path, format!("#!/bin/sh\necho trap >> {}\n{then}\n", mark.display())).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path.display().to_string()
 }
@@ -195,7 +195,7 @@ fn what_ran(repository: &Repository) -> String {
 fn s20_nothing_of_a_hostile_repository_runs() {
     let repository = Repository::new();
     repository.write("a", "a\n").write("b.x", "b\n").write("c", "c\n").commit();
-    let trap = trap(&repository, "trap");
+    let trap = trap(&repository, "cat");
     for (key, value) in [
         ("core.fsmonitor", trap.clone()),
         ("core.hooksPath", repository.root.path().join("hooks").display().to_string()),
@@ -260,7 +260,12 @@ fn s20_nothing_of_a_hostile_repository_runs() {
         ]
     );
     // The traps are real: git itself, asked as anyone would ask, runs them.
-    let _ = Command::new("git").args(["diff", "HEAD"]).current_dir(repository.ws()).output().unwrap();
+    let _ = Command::new("git")
+        .args(["diff", "HEAD"])
+        .current_dir(repository.ws())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     assert_ne!(what_ran(&repository), "");
 }
 
@@ -268,7 +273,7 @@ fn s20_nothing_of_a_hostile_repository_runs() {
 fn s20_a_missing_object_is_not_fetched() {
     let repository = Repository::new();
     repository.write("a", "a\n").commit();
-    let trap = trap(&repository, "trap");
+    let trap = trap(&repository, "exit 1");
     for (key, value) in [
         ("remote.origin.url", format!("ext::{trap} x")),
         ("remote.origin.promisor", "true".to_owned()),
@@ -288,8 +293,12 @@ fn s20_a_missing_object_is_not_fetched() {
         diffs.files.iter().map(|file| (&*file.path, file.diff.is_some())).collect::<Vec<_>>(),
         [("a", false)]
     );
-    let _ =
-        Command::new("git").args(["cat-file", "-p", "HEAD:a"]).current_dir(repository.ws()).output().unwrap();
+    let _ = Command::new("git")
+        .args(["cat-file", "-p", "HEAD:a"])
+        .current_dir(repository.ws())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     assert_ne!(what_ran(&repository), "");
 }
 

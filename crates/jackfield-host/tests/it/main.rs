@@ -11,4 +11,5 @@ mod store;
 mod store_crash;
 mod store_files;
 mod store_fixtures;
+mod store_ledger;
 mod store_search;

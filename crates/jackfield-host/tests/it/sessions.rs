@@ -259,9 +259,8 @@ async fn a_command_that_comes_twice_is_done_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_answer_before_a_person_is_asked() {
-    let write = |name: &str| {
-        Reply::tool_use("Write", json!({"file_path": format!("/ws/{name}"), "content": "x"}))
-    };
+    let write =
+        |name: &str| Reply::tool_use("Write", json!({"file_path": format!("/ws/{name}"), "content": "x"}));
     let turns = vec![write("notes/a.txt"), write("secret.txt"), Reply::text("done")];
     let stage = Stage::new(jackfield_testkit::cli::NEWER_VERSION, turns).await;
     let rule = |behavior, path: &str, note: &str| HostRule {

@@ -145,7 +145,9 @@ impl Follower {
     }
 
     pub(crate) async fn frame(&mut self) -> Option<ServerFrame> {
-        let bytes = timeout(PATIENCE, self.subscription.next()).await.unwrap_or_else(|_| panic!("nothing comes: {:#?}", self.events))?;
+        let bytes = timeout(PATIENCE, self.subscription.next())
+            .await
+            .unwrap_or_else(|_| panic!("nothing comes: {:#?}", self.events))?;
         let frame: ServerFrame = serde_json::from_slice(&bytes).unwrap();
         match &frame {
             ServerFrame::Snapshot(sent) => self.begun = Some(sent.snapshot.clone()),

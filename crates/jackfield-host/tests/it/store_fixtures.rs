@@ -9,6 +9,14 @@ use jackfield_api::snapshot::{Item, ItemContent, SessionState, TextItem};
 use jackfield_api::usage::TurnFigures;
 use jackfield_api::{Event, ItemId, PendingId, Seq, SessionId, Timestamp, TurnNumber, codec};
 use jackfield_host::store::{Batch, LogPage, SessionRecord, Store, TurnRow};
+use tempfile::TempDir;
+
+/// A new store in a new folder.
+pub(crate) fn open() -> (TempDir, Store) {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    (folder, store)
+}
 
 /// A session that is over, as it is first stored.
 pub(crate) fn record(id: &str) -> SessionRecord {

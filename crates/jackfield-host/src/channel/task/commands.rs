@@ -1,0 +1,205 @@
+//! What a session's task does with a command: at once, by the run, or not at all.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use jackfield_api::command::{Command, Prompt, Rejection, RejectionCode, RewindScope};
+use jackfield_api::snapshot::SessionState;
+use tokio::time::Instant;
+
+use super::{Ask, Effect, Ending, Finished, From, Run, Task};
+use crate::channel::{Answer, gone, reject, run};
+use crate::client::Client;
+use crate::settings::Bypass;
+
+impl Task {
+    pub(super) fn asked(&mut self, ask: Ask) {
+        self.wanted = Instant::now();
+        match ask {
+            Ask::Command(_, _, answer) if self.ending.is_some() => drop(answer.send(Err(gone()))),
+            Ask::Command(client, command, answer) => self.command(client, *command, answer),
+            Ask::Snapshot(to) => {
+                let _ = to.send(self.transcript.snapshot().clone());
+            }
+            Ask::Record(to) => {
+                let _ = to.send(self.record.clone());
+            }
+            Ask::Warm => {
+                if matches!(self.run, Run::None) && self.ending.is_none() && self.refuse_prompt().is_none() {
+                    self.start(From::Last, Vec::new());
+                }
+            }
+            Ask::End(ending, done) => {
+                let (how, waiting) = self.ending.get_or_insert((ending, Vec::new()));
+                if ending == Ending::Deleted {
+                    *how = ending;
+                }
+                waiting.push(done);
+                self.close(None);
+            }
+        }
+    }
+
+    fn command(&mut self, client: Client, command: Command, answer: Answer) {
+        match self.begin(client, command, answer) {
+            Ok(()) => {}
+            Err((answer, rejection)) => drop(answer.send(Err(rejection))),
+        }
+    }
+
+    /// Does a command, or says at once why not.
+    fn begin(&mut self, client: Client, command: Command, answer: Answer) -> Result<(), (Answer, Rejection)> {
+        match &command {
+            Command::Rename(rename) => {
+                let title = rename.title.trim();
+                if title.is_empty() {
+                    return Err((answer, reject(RejectionCode::Invalid, "the title is empty")));
+                }
+                title.clone_into(&mut self.record.summary.title);
+                self.record.create.title = Some(title.to_owned());
+                self.keep_record(answer);
+                return Ok(());
+            }
+            Command::Archive(archive) => {
+                self.record.summary.archived = archive.archived;
+                self.keep_record(answer);
+                return Ok(());
+            }
+            Command::SetBudget(budget) => {
+                if budget.max_budget_usd.is_some_and(|dollars| !(dollars.is_finite() && dollars >= 0.0)) {
+                    return Err((answer, reject(RejectionCode::Invalid, "a budget is a number of dollars")));
+                }
+                self.record.summary.max_budget_usd = budget.max_budget_usd;
+                self.record.create.max_budget_usd = budget.max_budget_usd;
+                self.keep_record(answer);
+                return Ok(());
+            }
+            Command::Close(_) if !matches!(self.run, Run::Starting(_)) => {
+                self.close(Some(answer));
+                return Ok(());
+            }
+            Command::Retry(_) => return self.retry(answer),
+            Command::SetMode(set)
+                if set.permission_mode == "bypassPermissions"
+                    && self.shared.settings.bypass != Bypass::Allowed =>
+            {
+                let reason = "`bypassPermissions` can only be allowed in the configuration of the host";
+                return Err((answer, reject(RejectionCode::Forbidden, reason)));
+            }
+            Command::Prompt(_) => {
+                if let Some(rejection) = self.refuse_prompt() {
+                    return Err((answer, rejection));
+                }
+                self.limit_ends = None;
+                if self.record.summary.archived {
+                    self.record.summary.archived = false;
+                    self.changed = true;
+                }
+            }
+            Command::Rewind(rewind) if rewind.scope != RewindScope::Files => {
+                return Err((
+                    answer,
+                    reject(RejectionCode::Elsewhere, "only the host can copy a conversation"),
+                ));
+            }
+            _ => {}
+        }
+        match &mut self.run {
+            Run::Live(_) => {
+                self.perform(client, command, answer);
+                Ok(())
+            }
+            Run::Starting(waiting) => {
+                waiting.push((client, command, answer));
+                Ok(())
+            }
+            Run::None => match command {
+                Command::Prompt(_) | Command::Rewind(_) | Command::Mcp(_) => {
+                    self.start(From::Last, vec![(client, command, answer)]);
+                    Ok(())
+                }
+                Command::SetMode(set) => {
+                    self.take_effect(Effect::Mode(set.permission_mode));
+                    self.keep_record(answer);
+                    Ok(())
+                }
+                Command::SetModel(set) => {
+                    self.take_effect(Effect::Model(set.model));
+                    self.keep_record(answer);
+                    Ok(())
+                }
+                Command::SetThinking(set) => {
+                    self.take_effect(Effect::Thinking(set.max_thinking_tokens));
+                    self.keep_record(answer);
+                    Ok(())
+                }
+                Command::Answer(given) => Err((answer, self.too_late(given.pending_id))),
+                _ => Err((answer, reject(RejectionCode::NotNow, "nothing runs in this session"))),
+            },
+        }
+    }
+
+    /// Why no turn may begin now.
+    pub(super) fn refuse_prompt(&self) -> Option<Rejection> {
+        if self.again.is_some() {
+            let reason = "the host cannot store anything at the moment: is the disk full?";
+            return Some(reject(RejectionCode::NotNow, reason));
+        }
+        if let Some(left) = run::budget_left(&self.record.summary)
+            && left <= 0.0
+        {
+            let budget = self.record.summary.max_budget_usd.unwrap_or_default();
+            let reason = format!("the session's budget of ${budget} is used up; raise it to go on");
+            return Some(reject(RejectionCode::Forbidden, reason));
+        }
+        let starts = matches!(self.run, Run::None);
+        if starts && self.shared.feed.running() >= self.shared.settings.max_running {
+            let most = self.shared.settings.max_running;
+            let reason = format!("{most} sessions run already; close one of them first");
+            return Some(reject(RejectionCode::NotNow, reason));
+        }
+        None
+    }
+
+    /// Hands a command to the run.
+    pub(super) fn perform(&mut self, client: Client, command: Command, answer: Answer) {
+        let Run::Live(live) = &self.run else { return };
+        let session = live.session.clone();
+        let effect = match &command {
+            Command::SetMode(set) => Effect::Mode(set.permission_mode.clone()),
+            Command::SetModel(set) => Effect::Model(set.model.clone()),
+            Command::SetThinking(set) => Effect::Thinking(set.max_thinking_tokens),
+            Command::Answer(given) => Effect::Answer(given.pending_id),
+            _ => Effect::None,
+        };
+        if let Command::Prompt(prompt) = &command {
+            self.keep_prompt(prompt);
+        }
+        let performed = async move {
+            let result = session.command_by(client.by(), command).await;
+            Finished::Command(answer, result.map_err(|refused| refused.0), effect)
+        };
+        // Looked at once here, so that commands reach the run in the order in which they came.
+        let mut performed = Box::pin(performed);
+        match poll_once(&mut performed) {
+            Some(finished) => self.finished(finished),
+            None => drop(self.doing.spawn(performed)),
+        }
+    }
+
+    fn keep_prompt(&mut self, prompt: &Prompt) {
+        if self.transcript.snapshot().state != SessionState::Running {
+            self.told.clear();
+        }
+        self.told.push(prompt.clone());
+    }
+}
+
+/// Lets a future do what it can at once.
+fn poll_once<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> Option<T> {
+    let mut context = Context::from_waker(Waker::noop());
+    match future.as_mut().poll(&mut context) {
+        Poll::Ready(done) => Some(done),
+        Poll::Pending => None,
+    }
+}

@@ -1,0 +1,160 @@
+//! What a session's task does with what happens: it folds it, hands it on, and lets the host's rules answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_api::command::{Allow, Answer, Deny, Rejection, RejectionCode, Verdict};
+use jackfield_api::permission::{Behavior, PermissionOutcome, PermissionRequest};
+use jackfield_api::socket::Scope;
+use jackfield_api::trouble::{Notice, NoticeLevel};
+use jackfield_api::{Body, Event, PendingId, Seq};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::{Run, Task};
+use crate::channel::{reject, summary};
+use crate::client::Client;
+use crate::rules;
+use crate::settings::AfterLimit;
+use crate::store::SessionRecord;
+
+/// How many events are taken from the run at once.
+const TAKEN: usize = 512;
+/// How many answered questions are remembered.
+const DECIDED: usize = 256;
+
+impl Task {
+    pub(super) fn events(&mut self, first: &Arc<Event>) {
+        self.wanted = Instant::now();
+        self.take(first);
+        self.take_ready();
+    }
+
+    /// Takes what the run has told by now.
+    pub(super) fn take_ready(&mut self) {
+        for _ in 0..TAKEN {
+            let Run::Live(live) = &mut self.run else { return };
+            let Some(event) = live.events.try_next() else { return };
+            self.take(&event);
+        }
+    }
+
+    pub(super) fn take(&mut self, event: &Event) {
+        self.transcript.apply(event);
+        self.changed |= summary::see(&mut self.record.summary, event);
+        let model = self.transcript.snapshot().status.as_ref().map(|status| status.model.as_str());
+        self.outbox.push(event, model);
+        match &event.body {
+            Body::PermissionRequest(request) => self.judge(request),
+            Body::PermissionResolved(over) => {
+                let by = over.by.as_deref().unwrap_or("somebody");
+                let how = match over.outcome {
+                    PermissionOutcome::Allowed => format!("{by} has allowed it"),
+                    PermissionOutcome::Denied => format!("{by} has denied it"),
+                    PermissionOutcome::Expired => "nobody answered in time".to_owned(),
+                    PermissionOutcome::Lost => "the run ended".to_owned(),
+                };
+                self.keep_decision(over.pending_id, how);
+            }
+            Body::PermissionCancelled(over) => {
+                self.keep_decision(over.pending_id, "the CLI has withdrawn it".to_owned());
+            }
+            Body::Complete(_) => {
+                self.checkpoint_due = true;
+                self.warn_of_budget();
+            }
+            Body::RunEnded(_) => self.checkpoint_due = true,
+            Body::RateLimit(limit) => {
+                self.shared.feed.tell_limit((**limit).clone());
+                if limit.status == "rejected" {
+                    self.expect_limit(limit.resets_at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells something of the host's own. Only while nothing runs: a run counts its events itself.
+    pub(super) fn tell(&mut self, body: impl Into<Body>) {
+        let event = Event {
+            body: body.into(),
+            seq: Seq(self.seq().0 + 1),
+            at: summary::now(),
+            session_id: self.record.summary.session_id.clone(),
+            turn: self.transcript.snapshot().turn,
+            parent_tool_call_id: None,
+        };
+        self.take(&event);
+    }
+
+    fn notice(&mut self, level: NoticeLevel, text: String) {
+        match &self.run {
+            Run::Live(live) => {
+                let session = live.session.clone();
+                tokio::spawn(async move { session.notice(level, text).await });
+            }
+            _ => self.tell(Notice { level, text }),
+        }
+    }
+
+    /// Lets the host's rules answer.
+    fn judge(&mut self, request: &PermissionRequest) {
+        let rules = self.shared.rules.borrow().clone();
+        let SessionRecord { summary, create } = &self.record;
+        let asked = rules::Asked { session_id: &summary.session_id, folder: &create.cwd, request };
+        let judgement = rules::judge(&rules, &asked);
+        let Some(number) = judgement.rule else { return };
+        let note = rules.rules.get(number).and_then(|rule| rule.note.clone());
+        let verdict = match judgement.behavior {
+            Behavior::Ask => return,
+            Behavior::Allow => Verdict::Allow(Allow::default()),
+            Behavior::Deny => Verdict::Deny(Deny {
+                message: note.clone().unwrap_or_else(|| "a rule of the host forbids this".to_owned()),
+                interrupt: false,
+            }),
+        };
+        let name = note
+            .map_or_else(|| format!("rule {}", number + 1), |note| format!("rule {}: {note}", number + 1));
+        let client = Client::new(name, Scope::Admin);
+        let command = Answer { pending_id: request.pending_id, verdict }.into();
+        let (answer, _) = oneshot::channel();
+        self.perform(client, command, answer);
+    }
+
+    fn keep_decision(&mut self, id: PendingId, how: String) {
+        self.decided.insert(id, how);
+        while self.decided.len() > DECIDED {
+            self.decided.pop_first();
+        }
+    }
+
+    /// Whether this was asked and is no longer open.
+    pub(super) fn is_over(&self, id: PendingId) -> bool {
+        let snapshot = self.transcript.snapshot();
+        id.0 <= snapshot.seq.0 && !snapshot.pending.iter().any(|request| request.pending_id == id)
+    }
+
+    pub(super) fn too_late(&self, id: PendingId) -> Rejection {
+        let how = self.decided.get(&id).map_or("it is over", String::as_str);
+        reject(RejectionCode::TooLate, format!("question {id} is no longer open: {how}"))
+    }
+
+    fn warn_of_budget(&mut self) {
+        let spent = self.transcript.snapshot().total_cost_usd;
+        if let Some(budget) = self.record.summary.max_budget_usd
+            && spent >= budget
+        {
+            let text = format!("the budget of ${budget} is used up (${spent:.2} spent); raise it to go on");
+            self.notice(NoticeLevel::Warning, text);
+        }
+    }
+
+    fn expect_limit(&mut self, resets_at: Option<u64>) {
+        if self.shared.settings.after_limit == AfterLimit::Retry
+            && let Some(resets_at) = resets_at
+        {
+            let wait = (resets_at * 1000).saturating_sub(summary::now().0);
+            self.limit_ends = Some(Instant::now() + Duration::from_millis(wait));
+        }
+    }
+}

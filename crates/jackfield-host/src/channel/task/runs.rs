@@ -1,0 +1,156 @@
+//! A session's runs: started, over, closed, and begun anew where a turn failed.
+
+use std::sync::Arc;
+
+use jackfield_api::Uuid;
+use jackfield_api::command::{Command, Content, Done, Prompt, Rejection, RejectionCode, Reply};
+use jackfield_api::session::Priority;
+use jackfield_api::snapshot::SessionState;
+use jackfield_api::socket::Scope;
+use jackfield_api::trouble::Error;
+use jackfield_sdk::{Pace, Session, StartError};
+use tokio::time::Instant;
+
+use super::{Effect, Finished, From, Live, Run, Task, Waiting};
+use crate::channel::{Answer, reject, run};
+use crate::client::Client;
+use crate::store::SessionRecord;
+
+impl Task {
+    /// Starts a run; the commands wait for it.
+    pub(super) fn start(&mut self, from: From, waiting: Vec<Waiting>) {
+        self.run = Run::Starting(waiting);
+        let (shared, record, last) = (Arc::clone(&self.shared), self.record.clone(), self.seq());
+        self.doing.spawn(async move {
+            let started = run::start(&shared.settings, &record, last, from).await;
+            Finished::Started(Box::new(started))
+        });
+    }
+
+    fn started(&mut self, started: Result<Session, StartError>) {
+        let Run::Starting(waiting) = std::mem::replace(&mut self.run, Run::None) else { return };
+        match started {
+            Ok(session) => {
+                let events = session.events(Pace::Lossless);
+                self.run = Run::Live(Box::new(Live { session, events }));
+                if self.ending.is_some() {
+                    self.close(None);
+                }
+                for (client, command, answer) in waiting {
+                    self.perform(client, command, answer);
+                }
+            }
+            Err(error) => {
+                let code = run::code(&error).to_owned();
+                let reason = error.to_string();
+                self.tell(Error { error: reason.clone(), code });
+                for (_, _, answer) in waiting {
+                    let _ = answer.send(Err(reject(RejectionCode::NotNow, reason.clone())));
+                }
+            }
+        }
+    }
+
+    pub(super) fn run_is_over(&mut self) {
+        self.run = Run::None;
+        self.wanted = Instant::now();
+        if let Some((from, waiting)) = self.next_run.take() {
+            self.start(from, waiting);
+        }
+    }
+
+    pub(super) fn finished(&mut self, finished: Finished) {
+        match finished {
+            Finished::Started(started) => self.started(*started),
+            Finished::Command(answer, result, effect) => {
+                if result.is_err() {
+                    // Why it was refused may be told already.
+                    self.take_ready();
+                }
+                let result = match (result, effect) {
+                    (Ok(reply), effect) => {
+                        self.take_effect(effect);
+                        Ok(reply)
+                    }
+                    (Err(_), Effect::Answer(id)) if self.is_over(id) => Err(self.too_late(id)),
+                    (Err(rejection), _) => Err(rejection),
+                };
+                let _ = answer.send(result);
+            }
+            Finished::Retry(answer, from, prompt) => {
+                let prompt = (Client::new("retry", Scope::Admin), Command::Prompt(prompt), answer);
+                match &mut self.run {
+                    Run::None => self.start(from, vec![prompt]),
+                    // Somebody was faster.
+                    Run::Starting(waiting) => waiting.push(prompt),
+                    // It is over, but not all of it was read yet.
+                    Run::Live(_) => self.next_run = Some((from, vec![prompt])),
+                }
+            }
+            Finished::Closed(Some(answer)) => drop(answer.send(Ok(Reply::Done(Done {})))),
+            Finished::Closed(None) | Finished::Saved => {}
+        }
+    }
+
+    pub(super) fn take_effect(&mut self, effect: Effect) {
+        let SessionRecord { summary, create } = &mut self.record;
+        match effect {
+            Effect::None | Effect::Answer(_) => return,
+            Effect::Mode(mode) => {
+                summary.permission_mode = Some(mode.clone());
+                create.permission_mode = Some(mode);
+            }
+            Effect::Model(model) => create.model = model,
+            Effect::Thinking(tokens) => create.max_thinking_tokens = tokens,
+        }
+        self.changed = true;
+        self.save_record(None);
+    }
+
+    pub(super) fn retry(&mut self, answer: Answer) -> Result<(), (Answer, Rejection)> {
+        if let Some(rejection) = self.refuse_prompt() {
+            return Err((answer, rejection));
+        }
+        let failed = self.record.summary.last_error.is_some()
+            && self.transcript.snapshot().state != SessionState::Running;
+        if !failed {
+            return Err((answer, reject(RejectionCode::NotNow, "the last turn did not fail")));
+        }
+        if self.told.is_empty() {
+            let reason = "what the failed turn was told is no longer known; say it again";
+            return Err((answer, reject(RejectionCode::NotFound, reason)));
+        }
+        let prompts: Vec<Uuid> = self.told.iter().map(|prompt| prompt.uuid.clone()).collect();
+        let content: Vec<Content> = self.told.iter().flat_map(|prompt| prompt.content.clone()).collect();
+        let uuid = uuid::Uuid::new_v4().to_string().into();
+        let prompt = Box::new(Prompt { uuid, content, priority: Priority::Next });
+        let (shared, record) = (Arc::clone(&self.shared), self.record.clone());
+        let session = if let Run::Live(live) = &self.run { Some(live.session.clone()) } else { None };
+        self.doing.spawn(async move {
+            if let Some(session) = session {
+                session.close().await;
+            }
+            Finished::Retry(answer, run::before(&shared.settings, &record, &prompts).await, prompt)
+        });
+        Ok(())
+    }
+
+    /// Ends the run; answered when it is over.
+    pub(super) fn close(&mut self, answer: Option<Answer>) {
+        match &mut self.run {
+            Run::Live(live) => {
+                let session = live.session.clone();
+                self.doing.spawn(async move {
+                    session.close().await;
+                    Finished::Closed(answer)
+                });
+            }
+            Run::Starting(_) | Run::None => {
+                // One that is being started is closed when it is there.
+                if let Some(answer) = answer {
+                    let _ = answer.send(Ok(Reply::Done(Done {})));
+                }
+            }
+        }
+    }
+}
