@@ -25,7 +25,7 @@ use crate::settings::Settings;
 use crate::store::{SessionQuery, Store, StoreError};
 use crate::subscription::{Beginning, REPLAYED, Subscription};
 use commands::Answers;
-pub use queries::{Against, ExportFormat};
+pub use queries::Against;
 
 /// How many items a snapshot has at most; earlier ones are asked for.
 const SCREEN: u32 = 120;

@@ -20,7 +20,8 @@ mod registry;
 mod subscription;
 
 pub use client::Client;
+pub use export::ExportFormat;
 pub use feed::Watching;
-pub use host::{Against, ExportFormat, Host};
+pub use host::{Against, Host};
 pub use settings::Settings;
 pub use subscription::Subscription;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_api::command::{Command, Content, Prompt, Rejection, Reply};
+use jackfield_api::permission::Behavior;
 use jackfield_api::session::Priority;
 use jackfield_api::snapshot::{Item, ItemContent, SessionState};
 use jackfield_api::tool::TaskStatus;
@@ -91,6 +92,8 @@ enum Finished {
     /// Where a failed turn begins.
     Retry(Answer, From, Box<Prompt>),
     Closed(Option<Answer>),
+    /// What the rules say to a question, which of them says it, and its note.
+    Judged(PendingId, Option<(Behavior, usize, Option<String>)>),
     Saved,
 }
 

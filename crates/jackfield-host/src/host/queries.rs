@@ -13,9 +13,10 @@ use jackfield_api::{Seq, SessionId, Timestamp};
 
 use super::{Host, unreadable};
 use crate::channel::{gone, reject, run};
+use crate::export::{self, ExportFormat};
 use crate::files::{self, FileError, Folder};
 use crate::store::{CostBy, LogPage, SessionQuery, StoreError};
-use crate::{export, git, rules};
+use crate::{git, rules};
 
 /// How many conversations of the CLI's history are listed.
 const HISTORY: usize = 1_000;
@@ -23,15 +24,6 @@ const HISTORY: usize = 1_000;
 const TRIED: u32 = 500;
 /// How many items are read at once.
 const ITEMS: u32 = 500;
-
-/// In which form a session is exported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// For people.
-    Markdown,
-    /// For programs.
-    Json,
-}
 
 /// What files are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! What a session's task does with what happens: it folds it, hands it on, and lets the host's rules answer.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,12 +12,11 @@ use jackfield_api::{Body, Event, PendingId, Seq};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Run, Task};
+use super::{Finished, Run, Task};
 use crate::channel::{reject, summary};
 use crate::client::Client;
-use crate::rules;
 use crate::settings::AfterLimit;
-use crate::store::SessionRecord;
+use crate::{files, rules};
 
 /// How many events are taken from the run at once.
 const TAKEN: usize = 512;
@@ -97,15 +97,31 @@ impl Task {
         }
     }
 
-    /// Lets the host's rules answer.
+    /// Asks the host's rules. Where a file that is asked about really lies is looked up, which may take a while.
     fn judge(&mut self, request: &PermissionRequest) {
         let rules = self.shared.rules.borrow().clone();
-        let SessionRecord { summary, create } = &self.record;
-        let asked = rules::Asked { session_id: &summary.session_id, folder: &create.cwd, request };
-        let judgement = rules::judge(&rules, &asked);
-        let Some(number) = judgement.rule else { return };
-        let note = rules.rules.get(number).and_then(|rule| rule.note.clone());
-        let verdict = match judgement.behavior {
+        if rules.rules.is_empty() {
+            return;
+        }
+        let (request, folder) = (request.clone(), self.record.create.cwd.clone());
+        let session_id = self.record.summary.session_id.clone();
+        self.doing.spawn(async move {
+            let id = request.pending_id;
+            let judged = tokio::task::spawn_blocking(move || {
+                let resolved = files::resolve(Path::new(&folder), &rules::files_asked_about(&request));
+                let asked = rules::Asked { session_id: &session_id, folder: &folder, request: &request };
+                let judgement = rules::judge_resolved(&rules, &asked, &resolved);
+                let rule = judgement.rule?;
+                Some((judgement.behavior, rule, rules.rules.get(rule).and_then(|rule| rule.note.clone())))
+            });
+            Finished::Judged(id, judged.await.ok().flatten())
+        });
+    }
+
+    /// Lets a rule answer, if one has something to say.
+    pub(super) fn judged(&mut self, id: PendingId, judged: Option<(Behavior, usize, Option<String>)>) {
+        let Some((behavior, rule, note)) = judged else { return };
+        let verdict = match behavior {
             Behavior::Ask => return,
             Behavior::Allow => Verdict::Allow(Allow::default()),
             Behavior::Deny => Verdict::Deny(Deny {
@@ -113,12 +129,10 @@ impl Task {
                 interrupt: false,
             }),
         };
-        let name = note
-            .map_or_else(|| format!("rule {}", number + 1), |note| format!("rule {}: {note}", number + 1));
-        let client = Client::new(name, Scope::Admin);
-        let command = Answer { pending_id: request.pending_id, verdict }.into();
+        let note = note.map_or_else(String::new, |note| format!(": {note}"));
+        let client = Client::new(format!("rule {}{note}", rule + 1), Scope::Admin);
         let (answer, _) = oneshot::channel();
-        self.perform(client, command, answer);
+        self.perform(client, Answer { pending_id: id, verdict }.into(), answer);
     }
 
     fn keep_decision(&mut self, id: PendingId, how: String) {

@@ -88,6 +88,7 @@ impl Task {
                 }
             }
             Finished::Closed(Some(answer)) => drop(answer.send(Ok(Reply::Done(Done {})))),
+            Finished::Judged(id, judged) => self.judged(id, judged),
             Finished::Closed(None) | Finished::Saved => {}
         }
     }
