@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{PendingId, SessionId, TaskId, ToolCallId, TurnNumber, Uuid};
+use crate::id::{Fingerprint, PendingId, SessionId, TaskId, ToolCallId, TurnNumber, Uuid};
 use crate::json::Json;
 use crate::permission::Remember;
 use crate::session::{Priority, SessionOrigin};
@@ -86,9 +86,15 @@ pub struct CreateSession {
     /// What the session may cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_budget_usd: Option<f64>,
-    /// Whether the folder's own hooks, MCP servers and settings take part.
+    /// Whether the folder is trusted for this session, with what it brings now: its own hooks, MCP servers and
+    /// settings take part in a run as long as they are these. What is remembered of the folder does not change;
+    /// a folder that is trusted for all sessions needs nothing here.
     #[serde(default)]
     pub trusted: bool,
+    /// What the folder brought when a person was shown it. With `trusted`, the session is not made if it brings
+    /// something else by now; if absent, what it brings now is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
     /// Whether it begins anew, goes on or copies.
     pub origin: SessionOrigin,
     /// The host's session to go on from or copy.
@@ -116,6 +122,7 @@ impl CreateSession {
             mcp_servers: None,
             max_budget_usd: None,
             trusted: false,
+            fingerprint: None,
             origin: SessionOrigin::New,
             from: None,
             cli_session_id: None,

@@ -75,6 +75,10 @@ text_id!(
     /// A message in the CLI's own transcript: what to resume at, rewind to, or cancel.
     Uuid
 );
+text_id!(
+    /// What a folder brings, in 64 hexadecimal digits: the same only if all of it is the same.
+    Fingerprint
+);
 
 number_id!(
     /// An event's number: 1, 2, 3 … per session, without a hole.

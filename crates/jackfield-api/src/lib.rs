@@ -11,6 +11,7 @@
 //! * [`normalized`] – one shape per kind of tool
 //! * [`command`] – what a client asks
 //! * [`socket`] – what goes over a WebSocket; [`host`] – lists, the desk, rules, search, money, files
+//! * [`trust`] – what a folder would add to the CLI by itself
 //! * [`snapshot`] – a transcript at a `seq`
 //! * [`codec`] – an event to and from one line of JSON
 //! * [`id`], [`json`] – names and opaque values
@@ -30,11 +31,12 @@ pub mod socket;
 mod tagged;
 pub mod tool;
 pub mod trouble;
+pub mod trust;
 pub mod usage;
 
 pub use command::Command;
 pub use event::{Body, Event};
-pub use id::{ItemId, MessageId, PendingId, Seq, SessionId, TaskId, Timestamp, ToolCallId, TurnNumber, Uuid};
+pub use id::{Fingerprint, ItemId, MessageId, PendingId, Seq, SessionId, TaskId, Timestamp, ToolCallId, TurnNumber, Uuid};
 pub use json::Json;
 pub use normalized::Normalized;
 pub use snapshot::Snapshot;

@@ -58,6 +58,9 @@ pub(crate) enum Ending {
     Deleted,
 }
 
+/// Where an answer comes from.
+pub(crate) type Answered = oneshot::Receiver<Result<Reply, Rejection>>;
+
 /// Where an answer goes.
 pub(crate) type Answer = oneshot::Sender<Result<Reply, Rejection>>;
 
@@ -103,15 +106,11 @@ impl Channel {
         !self.asks.is_closed()
     }
 
-    /// Gives a command; `None` if the task has just gone.
-    pub(crate) async fn command(
-        &self,
-        client: &Client,
-        command: Command,
-    ) -> Option<Result<Reply, Rejection>> {
+    /// Hands a command over; its answer comes later. `None` if the task has just gone.
+    pub(crate) async fn hand_over(&self, client: &Client, command: Command) -> Option<Answered> {
         let (answer, answered) = oneshot::channel();
         self.asks.send(Ask::Command(client.clone(), Box::new(command), answer)).await.ok()?;
-        Some(answered.await.unwrap_or_else(|_| Err(gone())))
+        Some(answered)
     }
 
     pub(crate) async fn snapshot(&self) -> Option<Snapshot> {

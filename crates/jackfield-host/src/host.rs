@@ -6,6 +6,7 @@
 mod commands;
 mod copies;
 mod queries;
+mod trust;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +25,7 @@ use crate::registry::Registry;
 use crate::settings::Settings;
 use crate::store::{SessionQuery, Store, StoreError};
 use crate::subscription::{Beginning, REPLAYED, Subscription};
-use commands::Answers;
+use commands::{Answers, Order};
 pub use queries::Against;
 
 /// How many items a snapshot has at most; earlier ones are asked for.
@@ -49,6 +50,7 @@ pub(crate) struct Shared {
     pub(crate) rules: watch::Sender<Arc<HostRules>>,
     pub(crate) registry: Registry,
     answers: Answers,
+    order: Order,
 }
 
 impl Host {
@@ -63,6 +65,7 @@ impl Host {
             rules,
             registry: Registry::default(),
             answers: Answers::default(),
+            order: Order::default(),
         });
         for id in shared.store.unfinished().await? {
             shared.registry.channel(&shared, &id).await?;

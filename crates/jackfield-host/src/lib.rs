@@ -10,6 +10,7 @@ pub mod redact;
 pub mod rules;
 pub mod settings;
 pub mod store;
+pub mod trust;
 
 mod channel;
 mod client;

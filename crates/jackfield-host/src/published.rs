@@ -43,8 +43,18 @@ pub(crate) struct State {
 
 #[derive(Debug, Default)]
 struct Ring {
-    pages: VecDeque<(Page, Bytes)>,
+    frames: VecDeque<Frame>,
     bytes: usize,
+}
+
+/// Committed events in a row, as they are sent.
+#[derive(Debug)]
+struct Frame {
+    first: Seq,
+    last: Seq,
+    whole: Bytes,
+    /// Where each event begins.
+    starts: Box<[usize]>,
 }
 
 /// What there is behind a cursor.
@@ -67,14 +77,14 @@ impl Published {
 
     /// These events are on disk now.
     pub(crate) fn publish(&self, page: Page) {
-        let frame = self.frame(&page.lines);
-        let last = page.last;
+        let (whole, starts) = self.frame(&page.lines);
+        let Page { first, last, .. } = page;
         {
             let mut ring = self.lock();
-            ring.bytes += frame.len();
-            ring.pages.push_back((page, frame));
-            while ring.bytes > KEPT && ring.pages.len() > 1 {
-                let gone = ring.pages.pop_front().map_or(0, |(_, frame)| frame.len());
+            ring.bytes += whole.len();
+            ring.frames.push_back(Frame { first, last, whole, starts: starts.into() });
+            while ring.bytes > KEPT && ring.frames.len() > 1 {
+                let gone = ring.frames.pop_front().map_or(0, |frame| frame.whole.len());
                 ring.bytes -= gone;
             }
         }
@@ -104,53 +114,60 @@ impl Published {
             return Behind::Nothing;
         }
         let ring = self.lock();
-        let covered = ring.pages.front().is_some_and(|(first, _)| first.first.0 <= cursor.0 + 1);
+        let covered = ring.frames.front().is_some_and(|frame| frame.first.0 <= cursor.0 + 1);
         if !covered {
             return Behind::Stored;
         }
-        let start = ring.pages.partition_point(|(page, _)| page.last <= cursor);
+        let start = ring.frames.partition_point(|frame| frame.last <= cursor);
         let mut reached = cursor;
-        let mut frames = Vec::with_capacity(ring.pages.len() - start);
-        for (page, whole) in ring.pages.range(start..) {
-            let cut = page.first.0 <= reached.0;
-            frames.push(if cut { self.cut(page, reached) } else { whole.clone() });
-            reached = page.last;
+        let mut frames = Vec::with_capacity(ring.frames.len() - start);
+        for Frame { first, last, whole, starts } in ring.frames.range(start..) {
+            // Only the first of them can begin before the cursor.
+            frames.push(match starts.get(events_between(*first, reached)) {
+                Some(&start) if *first <= reached => [&self.opening, &whole[start..]].concat().into(),
+                _ => whole.clone(),
+            });
+            reached = *last;
         }
         if frames.is_empty() { Behind::Nothing } else { Behind::Frames(frames, reached) }
     }
 
     /// The frame of a page without the events up to a cursor.
     pub(crate) fn cut(&self, page: &Page, cursor: Seq) -> Bytes {
-        let skipped = usize::try_from((cursor.0 + 1).saturating_sub(page.first.0)).unwrap_or(usize::MAX);
-        let start = match skipped.checked_sub(1) {
+        let start = match events_between(page.first, cursor).checked_sub(1) {
             None => 0,
             Some(newline) => memchr::memchr_iter(b'\n', &page.lines)
                 .nth(newline)
                 .map_or(page.lines.len(), |newline| newline + 1),
         };
-        self.frame(&page.lines[start..])
+        self.frame(&page.lines[start..]).0
     }
 
-    /// One `events` frame out of lines that are events already.
-    fn frame(&self, lines: &[u8]) -> Bytes {
+    /// One `events` frame out of lines that are events already, and where each begins in it.
+    fn frame(&self, lines: &[u8]) -> (Bytes, Vec<usize>) {
         let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
         let mut frame = Vec::with_capacity(self.opening.len() + lines.len() + 2);
         frame.extend_from_slice(&self.opening);
-        let mut from = 0;
-        for newline in memchr::memchr_iter(b'\n', lines) {
-            frame.extend_from_slice(&lines[from..newline]);
-            frame.push(b',');
-            from = newline + 1;
-        }
-        frame.extend_from_slice(&lines[from..]);
+        frame.extend_from_slice(lines);
         frame.extend_from_slice(b"]}");
-        frame.into()
+        let mut starts = vec![self.opening.len()];
+        for newline in memchr::memchr_iter(b'\n', lines) {
+            let end = self.opening.len() + newline;
+            frame[end] = b',';
+            starts.push(end + 1);
+        }
+        (frame.into(), starts)
     }
 
     fn lock(&self) -> MutexGuard<'_, Ring> {
         // A panic while the lock is held leaves plain data in a usable state.
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How many events there are from `first` to `last`.
+fn events_between(first: Seq, last: Seq) -> usize {
+    usize::try_from((last.0 + 1).saturating_sub(first.0)).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

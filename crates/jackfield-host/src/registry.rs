@@ -47,12 +47,16 @@ impl Registry {
         self.loaded.lock().await.values().cloned().collect()
     }
 
-    /// A session's task wants to go. Whether it may: nobody has asked it anything in the meantime.
+    /// A session's task wants to go. Whether it may: nobody has asked it anything in the meantime, and nobody has got
+    /// hold of it to ask or to follow it, which only happens under the lock.
     pub(crate) fn let_go(&self, id: &SessionId, asks: &mpsc::Receiver<Ask>) -> bool {
         let Ok(mut loaded) = self.loaded.try_lock() else { return false };
-        if asks.is_empty() {
+        // The task's own, and the one in here.
+        let held = loaded.get(id).is_some_and(|channel| Arc::strong_count(&channel.published) > 2);
+        let free = asks.is_empty() && !held;
+        if free {
             loaded.remove(id);
         }
-        asks.is_empty()
+        free
     }
 }

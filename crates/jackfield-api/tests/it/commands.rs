@@ -34,6 +34,7 @@ pub(crate) fn commands() -> Vec<Command> {
         mcp_servers: Some(json()),
         max_budget_usd: Some(5.5),
         trusted: true,
+        fingerprint: Some("abcd".into()),
         origin: SessionOrigin::Resumed,
         from: Some("ours".into()),
         cli_session_id: Some("id".into()),

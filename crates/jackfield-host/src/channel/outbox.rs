@@ -11,8 +11,9 @@ use jackfield_api::{Body, Event, Seq, SessionId, Timestamp, codec};
 
 use crate::store::{Batch, Decided, TurnRow};
 
-/// How much may wait before no more events are taken from the run.
-const ROOM: usize = 4 * 1024 * 1024;
+/// How much may wait before no more events are taken from the run. A batch becomes one frame, and whoever is behind
+/// holds one of them; so it is no larger than it must be to make a commit worth its while.
+const ROOM: usize = 256 * 1024;
 
 /// Events on their way to the disk.
 #[derive(Debug)]

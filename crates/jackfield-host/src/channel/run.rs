@@ -3,10 +3,14 @@
 //! The one rule it keeps: a conversation is resumed if the CLI has it, and begun anew if it has not; it is never
 //! lost in silence.
 
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
 use jackfield_api::command::{Agent, CreateSession};
 use jackfield_api::host::{HistoryEntry, SessionSummary};
 use jackfield_api::session::SessionOrigin;
 use jackfield_api::snapshot::Item;
+use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Event, Seq, SessionId, Uuid};
 use jackfield_sdk::history::{After, History, HistoryError};
 use jackfield_sdk::wire::{McpServer, PermissionMode};
@@ -15,8 +19,10 @@ use jackfield_sdk::{
 };
 
 use super::summary::{TITLE, line};
+use crate::host::Shared;
 use crate::settings::{Bypass, Settings};
 use crate::store::SessionRecord;
+use crate::trust::{self, InEffect, WhichRun};
 
 /// Where the conversation goes on.
 #[derive(Debug, Clone, Default)]
@@ -30,25 +36,33 @@ pub(crate) enum From {
     Nothing,
 }
 
-/// Starts a run.
+/// Starts a run, and tells whether the folder takes part.
 pub(crate) async fn start(
-    settings: &Settings,
+    shared: &Shared,
     record: &SessionRecord,
     last: Seq,
     from: From,
-) -> Result<Session, StartError> {
-    let options = options(settings, record, last);
-    let options = conversation(options, record, from).await;
-    Session::start(options, Callbacks::new()).await
+) -> Result<(Session, Trust), StartError> {
+    let which = if last == Seq(0) { WhichRun::First } else { WhichRun::Later };
+    let InEffect { trust, notice } = trust::for_run(shared, &record.create, which).await;
+    let options = options(&shared.settings, record, last).trust(trust);
+    let options = if trust == Trust::Untrusted { quietly(options) } else { options };
+    let (options, memory) = conversation(options, record, from).await;
+    let session = Session::start(options, Callbacks::new()).await?;
+    if memory == Memory::Lost {
+        // If it is over already, its end says more.
+        let _ = session.notice(NoticeLevel::Warning, FORGOTTEN).await;
+    }
+    if let Some(notice) = notice {
+        let _ = session.notice(notice.level, notice.text).await;
+    }
+    Ok((session, trust))
 }
 
 fn options(settings: &Settings, record: &SessionRecord, last: Seq) -> Options {
     let SessionRecord { create, summary } = record;
-    let mut options = Options::new(&create.cwd)
-        .transcript(Switch::Off)
-        .subagent_text(Switch::Off)
-        .trust(if create.trusted { Trust::Trusted } else { Trust::Untrusted })
-        .part_of(PartOf {
+    let mut options =
+        Options::new(&create.cwd).transcript(Switch::Off).subagent_text(Switch::Off).part_of(PartOf {
             session_id: summary.session_id.clone(),
             next_seq: Seq(last.0 + 1),
             last_turn: summary.turn,
@@ -66,12 +80,7 @@ fn options(settings: &Settings, record: &SessionRecord, last: Seq) -> Options {
     if let Some(guard) = &settings.guard {
         options = options.guard(guard.iter().cloned());
     }
-    for (name, value) in &settings.variables {
-        options = match value {
-            Some(value) => options.variable(name, value),
-            None => options.without_variable(name),
-        };
-    }
+    options = with_variables(options, settings);
     if settings.bypass == Bypass::Allowed {
         options = options.allow_bypass();
     }
@@ -96,6 +105,40 @@ fn options(settings: &Settings, record: &SessionRecord, last: Seq) -> Options {
     options
 }
 
+/// Turns off what the CLI takes from a folder whatever its settings say: prompts that are said by themselves
+/// (`.claude/scheduled_tasks.json`, both pinned versions), and, at the start of 2.1.197, `git status`, which runs
+/// programs that the repository's own `.git/config` names.
+fn quietly(options: Options) -> Options {
+    let given = jackfield_sdk::environment(std::env::vars_os(), &options);
+    let count = given.get(OsStr::new("GIT_CONFIG_COUNT")).and_then(|count| count.to_str()?.parse().ok());
+    let next: u32 = count.unwrap_or(0);
+    options
+        .variable("CLAUDE_CODE_DISABLE_CRON", "1")
+        .variable("CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS", "1")
+        // For what git the agent runs: this one program would run at every look.
+        .variable("GIT_CONFIG_COUNT", (next + 1).to_string())
+        .variable(format!("GIT_CONFIG_KEY_{next}"), "core.fsmonitor")
+        .variable(format!("GIT_CONFIG_VALUE_{next}"), "")
+}
+
+/// Where the user's own configuration of the CLI lies.
+pub(crate) fn config_folder(settings: &Settings) -> Option<PathBuf> {
+    let options = with_variables(Options::new("/"), settings);
+    let given = jackfield_sdk::environment(std::env::vars_os(), &options);
+    let folder = |name: &str| given.get(OsStr::new(name)).filter(|path| !path.is_empty()).map(PathBuf::from);
+    folder("CLAUDE_CONFIG_DIR").or_else(|| Some(folder("HOME")?.join(".claude")))
+}
+
+fn with_variables(mut options: Options, settings: &Settings) -> Options {
+    for (name, value) in &settings.variables {
+        options = match value {
+            Some(value) => options.variable(name, value),
+            None => options.without_variable(name),
+        };
+    }
+    options
+}
+
 /// The MCP servers that were asked for; what cannot be read was refused when the session was made.
 pub(crate) fn mcp_servers(create: &CreateSession) -> Vec<(String, McpServer)> {
     let servers = create.mcp_servers.as_ref();
@@ -108,15 +151,29 @@ pub(crate) fn budget_left(summary: &SessionSummary) -> Option<f64> {
     Some((summary.max_budget_usd? - summary.total_cost_usd).max(0.0))
 }
 
-async fn conversation(options: Options, record: &SessionRecord, from: From) -> Options {
+/// What the CLI will know of what was said before.
+#[derive(Debug, PartialEq, Eq)]
+enum Memory {
+    /// All that it is to know.
+    Whole,
+    /// Nothing, although something was said.
+    Lost,
+}
+
+const FORGOTTEN: &str = "the CLI ended before it had written this conversation down; \
+                         it begins anew and remembers nothing of what was said before";
+
+async fn conversation(options: Options, record: &SessionRecord, from: From) -> (Options, Memory) {
     let SessionRecord { create, summary } = record;
     let own = summary.cli_session_id.clone();
     let copied = own.is_none() && create.origin == SessionOrigin::Forked;
     let earlier =
         own.or_else(|| create.cli_session_id.clone().filter(|_| create.origin != SessionOrigin::New));
-    let Some(id) = earlier else { return options };
-    if matches!(from, From::Nothing) || !is_written(&options, create, &id).await {
-        return options;
+    let Some(id) = earlier.filter(|_| !matches!(from, From::Nothing)) else {
+        return (options, Memory::Whole);
+    };
+    if !is_written(&options, create, &id).await {
+        return (options, Memory::Lost);
     }
     let mut options = options.resume(id.as_str());
     if copied {
@@ -127,10 +184,11 @@ async fn conversation(options: Options, record: &SessionRecord, from: From) -> O
         _ if summary.cli_session_id.is_none() => create.resume_at.clone(),
         _ => None,
     };
-    match at {
+    let options = match at {
         Some(message) => options.resume_at(message.as_str()),
         None => options,
-    }
+    };
+    (options, Memory::Whole)
 }
 
 /// Whether the CLI has the conversation. One that was killed before it wrote anything has not.
@@ -141,8 +199,13 @@ async fn is_written(options: &Options, create: &CreateSession, id: &str) -> bool
     let Some(history) = options.history() else { return true };
     let id = id.into();
     let read = tokio::task::spawn_blocking(move || history.message_uuids(&id)).await;
-    // If it cannot be told, the CLI will say what is wrong.
-    !matches!(read, Ok(Err(HistoryError::NotFound { .. })))
+    match read {
+        // A file in which nothing was said is not found by the CLI either.
+        Ok(Ok(messages)) => !messages.is_empty(),
+        Ok(Err(HistoryError::NotFound { .. })) => false,
+        // If it cannot be told, the CLI will say what is wrong.
+        _ => true,
+    }
 }
 
 /// The message before the first of these prompts: where the conversation was still good.
@@ -218,6 +281,8 @@ pub(crate) async fn locate(settings: &Settings) -> Result<Claude, LocateError> {
 /// What a failed start is called in the `error` event, and what to do about it.
 pub(crate) fn code(error: &StartError) -> &'static str {
     match error {
+        StartError::Locate(LocateError::NotFound { .. } | LocateError::Missing { .. }) => "cli_missing",
+        StartError::Locate(LocateError::TooOld { .. }) => "cli_too_old",
         StartError::Locate(_) => "cli_unusable",
         StartError::Options(_) => "unsupported",
         StartError::Owned(_) => "owned_elsewhere",

@@ -19,7 +19,7 @@ use jackfield_api::snapshot::{Item, ItemContent, SessionState};
 use jackfield_api::tool::TaskStatus;
 use jackfield_api::{Event, PendingId, Seq};
 use jackfield_core::Transcript;
-use jackfield_sdk::{Events, Session, StartError};
+use jackfield_sdk::{Events, Session, StartError, Trust};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -51,6 +51,8 @@ pub(crate) struct Task {
     /// How the last questions ended, for those who answer too late.
     decided: BTreeMap<PendingId, String>,
     doing: JoinSet<Finished>,
+    /// Answers to commands that were done, which wait until what came of them up to here is on disk.
+    held: Vec<(Seq, Answer, Reply)>,
     /// How the batch on its way fared.
     committed: (mpsc::Sender<Stored>, mpsc::Receiver<Stored>),
     /// The summary may have changed.
@@ -61,6 +63,8 @@ pub(crate) struct Task {
     again: Option<Instant>,
     /// When a limit ends that stopped a turn.
     limit_ends: Option<Instant>,
+    /// When the last such limit ended or ends, in seconds since 1970.
+    limit_seen: Option<u64>,
     /// When something was last wanted.
     wanted: Instant,
     ending: Option<(Ending, Vec<oneshot::Sender<()>>)>,
@@ -87,7 +91,7 @@ struct Live {
 
 /// Something that was done beside the loop.
 enum Finished {
-    Started(Box<Result<Session, StartError>>),
+    Started(Box<Result<(Session, Trust), StartError>>),
     Command(Answer, Result<Reply, Rejection>, Effect),
     /// Where a failed turn begins.
     Retry(Answer, From, Box<Prompt>),
@@ -179,12 +183,14 @@ impl Task {
             told: Vec::new(),
             decided: BTreeMap::new(),
             doing: JoinSet::new(),
+            held: Vec::new(),
             committed: mpsc::channel(4),
             changed: false,
             checkpoint_at: last,
             checkpoint_due: false,
             again: None,
             limit_ends: None,
+            limit_seen: None,
             wanted: Instant::now(),
             ending: None,
         }
@@ -213,7 +219,8 @@ impl Task {
         self.flush();
         loop {
             let due = self.deadline();
-            let room = self.outbox.has_room();
+            // A run that must end is listened to in any case.
+            let room = self.outbox.has_room() || self.ending.is_some();
             let woken = tokio::select! {
                 ask = asks.recv() => Woken::Asked(ask),
                 event = next(&mut self.run), if room => Woken::Event(event),
@@ -232,6 +239,7 @@ impl Task {
                 Woken::Due => self.due(),
             }
             self.flush();
+            self.release();
             if self.is_ended() {
                 break;
             }
@@ -289,8 +297,10 @@ impl Task {
         matches!(self.run, Run::None) && self.outbox.is_empty() && self.doing.is_empty() && !self.changed
     }
 
+    /// Whether all is done that was to be done before the end. A store that takes nothing is not waited for.
     fn is_ended(&self) -> bool {
-        self.ending.is_some() && self.is_quiet()
+        let hopeless = matches!(self.run, Run::None) && self.again.is_some();
+        self.ending.is_some() && (self.is_quiet() || hopeless)
     }
 
     fn is_unwanted(&mut self) -> bool {

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use jackfield_api::SessionId;
 use jackfield_api::command::{Command, Done, Rejection, RejectionCode, Reply, RewindScope};
 use jackfield_api::socket::GivenCommand;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use super::{Host, unreadable};
-use crate::channel::{Ending, gone, reject};
+use crate::channel::{Answered, Ending, gone, reject};
 use crate::client::Client;
 use crate::store::Begun;
 
@@ -22,6 +22,36 @@ pub(super) struct Answers(Mutex<HashMap<String, watch::Receiver<Option<Outcome>>
 
 type Outcome = Result<Reply, Rejection>;
 
+/// The order of each session's commands: they are handed over as they came, however long each is looked up.
+#[derive(Debug, Default)]
+pub(super) struct Order(Mutex<HashMap<SessionId, oneshot::Receiver<()>>>);
+
+/// A place in that order. Whoever is behind waits until it is dropped.
+#[derive(Debug)]
+struct Place {
+    before: Option<oneshot::Receiver<()>>,
+    _held: oneshot::Sender<()>,
+}
+
+impl Order {
+    fn stand(&self, id: Option<&SessionId>) -> Place {
+        let (held, freed) = oneshot::channel();
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.retain(|_, freed| freed.try_recv() == Err(oneshot::error::TryRecvError::Empty));
+        let before = id.and_then(|id| last.insert(id.clone(), freed));
+        Place { before, _held: held }
+    }
+}
+
+impl Place {
+    async fn wait(&mut self) {
+        if let Some(before) = self.before.take() {
+            // Nothing is ever sent: it ends when the one before lets go.
+            let _ = before.await;
+        }
+    }
+}
+
 impl Host {
     /// Does a command, and tells what came of it. A command goes on when who gave it is gone.
     pub async fn command(&self, client: &Client, given: GivenCommand) -> Result<Reply, Rejection> {
@@ -33,9 +63,10 @@ impl Host {
         let (first, mut answer) = self.shared.answers.wait(&given.id);
         if let Some(first) = first {
             let (host, client) = (self.clone(), client.clone());
+            let place = self.shared.order.stand(given.session_id.as_ref());
             tokio::spawn(async move {
                 let id = given.id.clone();
-                let outcome = host.once(&client, given).await;
+                let outcome = host.once(&client, given, place).await;
                 first.send_replace(Some(outcome));
                 host.shared.answers.forget(&id);
             });
@@ -44,7 +75,8 @@ impl Host {
         outcome.map_or_else(|_| Err(gone()), |outcome| outcome.clone().unwrap_or_else(|| Err(gone())))
     }
 
-    async fn once(&self, client: &Client, given: GivenCommand) -> Outcome {
+    async fn once(&self, client: &Client, given: GivenCommand, mut place: Place) -> Outcome {
+        place.wait().await;
         let store = &self.shared.store;
         match store.begin_command(&given.id, given.session_id.as_ref()).await.map_err(unreadable)? {
             Begun::New => {}
@@ -55,13 +87,19 @@ impl Host {
                 return Err(reject(RejectionCode::RunEnded, reason));
             }
         }
-        let outcome = self.perform(client, given.session_id, given.command).await;
+        let outcome = self.perform(client, given.session_id, given.command, place).await;
         // If the answer cannot be kept, it is still true.
         let _ = store.end_command(&given.id, &outcome).await;
         outcome
     }
 
-    async fn perform(&self, client: &Client, id: Option<SessionId>, command: Command) -> Outcome {
+    async fn perform(
+        &self,
+        client: &Client,
+        id: Option<SessionId>,
+        command: Command,
+        place: Place,
+    ) -> Outcome {
         let command = match command {
             Command::CreateSession(create) => return self.create(*create).await,
             Command::Import(import) => return self.import(&import.cli_session_ids).await,
@@ -77,17 +115,31 @@ impl Host {
                 self.rewind(client, &id, *rewind).await
             }
             Command::Delete(_) => self.delete(&id).await,
-            command => self.give(client, &id, command).await,
+            command => {
+                let answered = self.hand_over(client, &id, command).await?;
+                // The next command may go.
+                drop(place);
+                answered.await.unwrap_or_else(|_| Err(gone()))
+            }
         }
     }
 
     /// Gives a command to a session.
     pub(super) async fn give(&self, client: &Client, id: &SessionId, command: Command) -> Outcome {
+        self.hand_over(client, id, command).await?.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    async fn hand_over(
+        &self,
+        client: &Client,
+        id: &SessionId,
+        command: Command,
+    ) -> Result<Answered, Rejection> {
         loop {
             let channel = self.channel(id).await?;
             // One that has gone in the meantime is loaded again.
-            if let Some(outcome) = channel.command(client, command.clone()).await {
-                return outcome;
+            if let Some(answered) = channel.hand_over(client, command.clone()).await {
+                return Ok(answered);
             }
         }
     }

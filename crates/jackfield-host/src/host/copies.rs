@@ -22,6 +22,7 @@ use crate::channel::{Channel, reject};
 use crate::client::Client;
 use crate::settings::Bypass;
 use crate::store::SessionRecord;
+use crate::trust;
 
 /// How much of a log is read at once.
 const READ: usize = 1024 * 1024;
@@ -29,6 +30,7 @@ const READ: usize = 1024 * 1024;
 impl Host {
     pub(super) async fn create(&self, mut create: CreateSession) -> Result<Reply, Rejection> {
         self.check(&mut create)?;
+        trust::bind(&self.shared, &mut create).await?;
         if let Some(from) = create.from.take() {
             let at = create.resume_at.take();
             return match create.origin {

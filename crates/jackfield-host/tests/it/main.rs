@@ -2,8 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod export;
+mod faults;
+mod faults_fake;
+mod faults_questions;
 mod files;
 mod git;
+mod money;
 mod rules;
 mod sessions;
 mod stage;
@@ -13,3 +17,4 @@ mod store_files;
 mod store_fixtures;
 mod store_ledger;
 mod store_search;
+mod trust;

@@ -336,3 +336,38 @@ async fn a_session_is_renamed_put_away_limited_exported_and_deleted() {
     assert_eq!(gone.code, RejectionCode::NotFound);
     stage.host.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_reach_a_session_in_the_order_in_which_they_came() {
+    let turns = vec![Reply { gate: Some("go".to_owned()), ..Reply::text("first") }, Reply::text("rest")];
+    let stage = Stage::new(jackfield_testkit::cli::NEWER_VERSION, turns).await;
+    let id = stage.session().await;
+    let mut follower = stage.follow(&id).await;
+    give(&stage.host, Some(&id), prompt("begin")).await.unwrap();
+    follower.until(|body| matches!(body, Body::TurnStarted(_))).await;
+    let tester = client("tester");
+    let texts: Vec<String> = (0..20).map(|number| format!("prompt {number}")).collect();
+    let given = texts.iter().map(|text| GivenCommand {
+        id: uuid::Uuid::new_v4().to_string(),
+        session_id: Some(id.clone()),
+        command: Command::from(jackfield_api::command::Prompt {
+            priority: jackfield_api::session::Priority::Later,
+            ..prompt(text)
+        }),
+    });
+    // Each is begun before the next is, and none is waited for.
+    let mut answers: Vec<_> = given.map(|given| Box::pin(stage.host.command(&tester, given))).collect();
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    for answer in &mut answers {
+        assert!(answer.as_mut().poll(&mut context).is_pending());
+    }
+    for answer in answers {
+        answer.await.unwrap();
+    }
+    let queue = follower.until(|body| matches!(body, Body::Queue(queue) if queue.prompts.len() == 20)).await;
+    let Body::Queue(queue) = queue.body else { unreachable!() };
+    assert_eq!(queue.prompts.iter().map(|prompt| prompt.text.clone()).collect::<Vec<_>>(), texts);
+    stage.api.gates().release("go");
+    follower.completed().await;
+    stage.host.close().await;
+}

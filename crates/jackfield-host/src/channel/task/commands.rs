@@ -196,7 +196,7 @@ impl Task {
 }
 
 /// Lets a future do what it can at once.
-fn poll_once<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> Option<T> {
+pub(super) fn poll_once<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> Option<T> {
     let mut context = Context::from_waker(Waker::noop());
     match future.as_mut().poll(&mut context) {
         Poll::Ready(done) => Some(done),

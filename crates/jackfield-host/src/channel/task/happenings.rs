@@ -27,12 +27,12 @@ impl Task {
     pub(super) fn events(&mut self, first: &Arc<Event>) {
         self.wanted = Instant::now();
         self.take(first);
-        self.take_ready();
+        self.take_ready(TAKEN);
     }
 
     /// Takes what the run has told by now.
-    pub(super) fn take_ready(&mut self) {
-        for _ in 0..TAKEN {
+    pub(super) fn take_ready(&mut self, at_most: usize) {
+        for _ in 0..at_most {
             let Run::Live(live) = &mut self.run else { return };
             let Some(event) = live.events.try_next() else { return };
             self.take(&event);
@@ -163,11 +163,15 @@ impl Task {
         }
     }
 
+    /// A limit has stopped what was wanted. Each is waited for once: one that is still there afterwards is for a
+    /// person to look at.
     fn expect_limit(&mut self, resets_at: Option<u64>) {
         if self.shared.settings.after_limit == AfterLimit::Retry
             && let Some(resets_at) = resets_at
+            && self.limit_seen.is_none_or(|seen| seen < resets_at)
         {
-            let wait = (resets_at * 1000).saturating_sub(summary::now().0);
+            self.limit_seen = Some(resets_at);
+            let wait = resets_at.saturating_mul(1000).saturating_sub(summary::now().0);
             self.limit_ends = Some(Instant::now() + Duration::from_millis(wait));
         }
     }

@@ -10,6 +10,7 @@ use jackfield_api::command::{Done, RejectionCode, Reply};
 use jackfield_api::{PendingId, Timestamp};
 use tokio::time::Instant;
 
+use super::commands::poll_once;
 use super::{Finished, Task};
 use crate::channel::{Answer, reject, summary};
 use crate::published::Page;
@@ -78,10 +79,28 @@ impl Task {
             }
             Err(error) => {
                 self.again = Some(Instant::now() + AGAIN);
+                // They were done all the same.
+                for (_, answer, reply) in self.held.drain(..) {
+                    let _ = answer.send(Ok(reply));
+                }
                 let mut told = self.record.summary.clone();
                 told.last_error = Some(format!("the host cannot store what happens: {error}"));
                 self.shared.feed.tell(told, self.asked_at());
             }
+        }
+    }
+
+    /// Holds an answer back until everything that is known by now is on disk: what a client was told to be done is
+    /// not lost with the host.
+    pub(super) fn hold(&mut self, answer: Answer, reply: Reply) {
+        self.held.push((self.seq(), answer, reply));
+    }
+
+    /// Gives the answers that have waited long enough.
+    pub(super) fn release(&mut self) {
+        let stored = self.published.last();
+        for (_, answer, reply) in self.held.extract_if(.., |(seq, ..)| *seq <= stored) {
+            let _ = answer.send(Ok(reply));
         }
     }
 
@@ -109,6 +128,10 @@ impl Task {
             }
             Finished::Saved
         };
-        self.doing.spawn(saved);
+        // Begun here, so that it stands in the store's queue where it belongs: behind the batches that were before it.
+        let mut saved = Box::pin(saved);
+        if poll_once(&mut saved).is_none() {
+            self.doing.spawn(saved);
+        }
     }
 }

@@ -8,7 +8,7 @@ use jackfield_api::session::Priority;
 use jackfield_api::snapshot::SessionState;
 use jackfield_api::socket::Scope;
 use jackfield_api::trouble::Error;
-use jackfield_sdk::{Pace, Session, StartError};
+use jackfield_sdk::{Pace, Session, StartError, Trust};
 use tokio::time::Instant;
 
 use super::{Effect, Finished, From, Live, Run, Task, Waiting};
@@ -16,21 +16,26 @@ use crate::channel::{Answer, reject, run};
 use crate::client::Client;
 use crate::store::SessionRecord;
 
+/// How many events there may be behind which what came of a command is found.
+const READY: usize = 16_384;
+
 impl Task {
     /// Starts a run; the commands wait for it.
     pub(super) fn start(&mut self, from: From, waiting: Vec<Waiting>) {
         self.run = Run::Starting(waiting);
         let (shared, record, last) = (Arc::clone(&self.shared), self.record.clone(), self.seq());
         self.doing.spawn(async move {
-            let started = run::start(&shared.settings, &record, last, from).await;
+            let started = run::start(&shared, &record, last, from).await;
             Finished::Started(Box::new(started))
         });
     }
 
-    fn started(&mut self, started: Result<Session, StartError>) {
+    fn started(&mut self, started: Result<(Session, Trust), StartError>) {
         let Run::Starting(waiting) = std::mem::replace(&mut self.run, Run::None) else { return };
         match started {
-            Ok(session) => {
+            Ok((session, trust)) => {
+                self.record.summary.trusted = trust == Trust::Trusted;
+                self.changed = true;
                 let events = session.events(Pace::Lossless);
                 self.run = Run::Live(Box::new(Live { session, events }));
                 if self.ending.is_some() {
@@ -63,19 +68,17 @@ impl Task {
         match finished {
             Finished::Started(started) => self.started(*started),
             Finished::Command(answer, result, effect) => {
-                if result.is_err() {
-                    // Why it was refused may be told already.
-                    self.take_ready();
-                }
-                let result = match (result, effect) {
+                // What came of it, or why it was refused, is told already.
+                self.take_ready(READY);
+                let rejection = match (result, effect) {
                     (Ok(reply), effect) => {
                         self.take_effect(effect);
-                        Ok(reply)
+                        return self.hold(answer, reply);
                     }
-                    (Err(_), Effect::Answer(id)) if self.is_over(id) => Err(self.too_late(id)),
-                    (Err(rejection), _) => Err(rejection),
+                    (Err(_), Effect::Answer(id)) if self.is_over(id) => self.too_late(id),
+                    (Err(rejection), _) => rejection,
                 };
-                let _ = answer.send(result);
+                let _ = answer.send(Err(rejection));
             }
             Finished::Retry(answer, from, prompt) => {
                 let prompt = (Client::new("retry", Scope::Admin), Command::Prompt(prompt), answer);
