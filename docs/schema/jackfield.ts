@@ -92,6 +92,25 @@ export type Background = {
 /** What a rule says. */
 export type Behavior = "allow" | "deny" | "ask";
 
+/** One thing that a folder brings. */
+export type Brought = {
+  /** What it is. */
+  kind: BroughtKind,
+  /** What it is called: the hook's event, the server, the variable, the setting. */
+  name: string,
+  /** All of it, as it stands there: a command, an address, a value, a text. Cut only if it is very long. */
+  detail: string,
+  /** The file that it comes from, links resolved. */
+  file: string,
+  /** Whether it can run a program, send the CLI elsewhere or answer questions without a person. */
+  dangerous: boolean,
+  /** Whether the folder was trusted before, without this. */
+  new: boolean,
+};
+
+/** What a folder can bring. */
+export type BroughtKind = "hook" | "mcp_server" | "environment" | "permission" | "plugin" | "schedule" | "command" | "agent" | "skill" | "setting" | "instructions";
+
 /** Takes back a prompt that still waits. */
 export type CancelQueued = {
   /** The prompt. */
@@ -257,8 +276,17 @@ export type CreateSession = {
   mcp_servers?: Json | null,
   /** What the session may cost. */
   max_budget_usd?: number | null,
-  /** Whether the folder's own hooks, MCP servers and settings take part. */
+  /**
+   * Whether the folder is trusted for this session, with what it brings now: its own hooks, MCP servers and
+   * settings take part in a run as long as they are these. What is remembered of the folder does not change;
+   * a folder that is trusted for all sessions needs nothing here.
+   */
   trusted: boolean,
+  /**
+   * What the folder brought when a person was shown it. With `trusted`, the session is not made if it brings
+   * something else by now; if absent, what it brings now is taken.
+   */
+  fingerprint?: Fingerprint | null,
   /** Whether it begins anew, goes on or copies. */
   origin: SessionOrigin,
   /** The host's session to go on from or copy. */
@@ -497,6 +525,9 @@ export type FileUpdated = {
   truncated: boolean,
 };
 
+/** What a folder brings, in 64 hexadecimal digits: the same only if all of it is the same. */
+export type Fingerprint = string;
+
 /** A folder of the machine, to begin a session in. */
 export type FolderList = {
   /** The folder that was asked for, absolute. */
@@ -507,6 +538,24 @@ export type FolderList = {
   folders: Array<string>,
   /** Folders that sessions worked in, newest first. */
   recent: Array<string>,
+};
+
+/** A folder, what it brings, and what is remembered of it. */
+export type FolderTrust = {
+  /** Its real path, links resolved. Trust is of exactly this folder, not of those below or above. */
+  path: string,
+  /** Whether it is trusted with exactly what it brings now. */
+  trusted: boolean,
+  /** Whether it was trusted, and brings something else now. */
+  changed: boolean,
+  /** Whether a person was shown what it brings now, and did not want it. */
+  refused: boolean,
+  /** What it brings: what to look at first comes first. */
+  brings: Array<Brought>,
+  /** Stands for all of it, instructions excepted. */
+  fingerprint: Fingerprint,
+  /** Why it cannot be trusted as it is: something in it cannot be read whole. */
+  problem: string | null,
 };
 
 /** Begins a session with a copy of this conversation. */
@@ -1338,6 +1387,16 @@ export type SessionSummary = {
 export type SetBudget = {
   /** In US dollars, over all its runs; no limit if null. */
   max_budget_usd: number | null,
+};
+
+/** What a person says to a folder. */
+export type SetFolderTrust = {
+  /** The folder. */
+  path: string,
+  /** Of what the person was shown. If the folder brings something else by now, nothing is remembered. */
+  fingerprint: Fingerprint,
+  /** Whether it is trusted. */
+  trusted: boolean,
 };
 
 /** Sets the permission mode. */

@@ -10,6 +10,7 @@ import type {
   FileDiffs,
   FileList,
   FolderList,
+  FolderTrust,
   HistoryList,
   HostRules,
   HostSettings,
@@ -19,6 +20,7 @@ import type {
   Seq,
   SessionId,
   SessionPage,
+  SetFolderTrust,
 } from "./contract";
 
 /** A request that failed. */
@@ -90,11 +92,14 @@ export const costs = (by: "day" | "model" | "session" | "turn") => get<Costs>("/
 export const history = () => get<HistoryList>("/api/history");
 /** Folders of the machine. */
 export const folders = (path: string | null) => get<FolderList>("/api/folders", { path });
+/** What a folder brings by itself, and whether it is trusted with that. */
+export const folderTrust = (path: string) => get<FolderTrust>("/api/trust", { path });
+/** Trusts a folder with what was shown of it, or no longer. */
+export const setFolderTrust = (wanted: SetFolderTrust) => give<FolderTrust>("PUT", "/api/trust", wanted);
 /** What the host can be used with. */
 export const settings = () => get<HostSettings>("/api/settings");
 /** Files of a session's folder by name. */
-export const findFiles = (session: SessionId, words: string) =>
-  get<FileList>(of(session, "find"), { q: words });
+export const findFiles = (session: SessionId, words: string) => get<FileList>(of(session, "find"), { q: words });
 /** A file of a session's folder. */
 export const file = (session: SessionId, path: string) => get<FileContent>(of(session, "file"), { path });
 /** What changed in a session's folder since it began, or since git's last commit. */

@@ -22,7 +22,9 @@ export function watchSessions(): () => void {
       waiting += now.pending.length;
       const then = before.get(id);
       if (then === undefined) continue;
-      const asked = now.pending.find((request) => !then.pending.some((known) => known.pending_id === request.pending_id));
+      const asked = now.pending.find(
+        (request) => !then.pending.some((known) => known.pending_id === request.pending_id),
+      );
       if (asked !== undefined) call(now, `${asked.tool_title || "A question"}`, `asks: ${now.title}`);
       else if (then.state === "running" && now.state !== "running") {
         call(now, now.last_error ?? now.preview, `${now.last_error === null ? "done" : "failed"}: ${now.title}`);
@@ -44,7 +46,12 @@ function call(session: SessionSummary, body: string, title: string): void {
   if (isOn("sound")) chime();
   if (!isOn("notify") || typeof Notification === "undefined" || Notification.permission !== "granted") return;
   // One notification per session: what it says now takes the place of what it said before.
-  const options = { body: body.slice(0, 200), tag: session.session_id, icon: "/icon.svg", data: { path: `/s/${session.session_id}` } };
+  const options = {
+    body: body.slice(0, 200),
+    tag: session.session_id,
+    icon: "/icon.svg",
+    data: { path: `/s/${session.session_id}` },
+  };
   try {
     const shown = new Notification(title, options);
     shown.onclick = () => {

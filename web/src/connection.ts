@@ -66,6 +66,8 @@ export type Outcome = { readonly reply: Reply } | { readonly rejection: Rejectio
 /** Close codes with which the server says that trying again is of no use: another version, no good key. */
 export const REFUSED_CODES: ReadonlySet<number> = new Set([4000, 4001]);
 
+/** The host takes no longer message; one that is would break the connection, and would be sent again for ever. */
+const LONGEST_MESSAGE = 1024 * 1024;
 /** How long an answer to a probe may take before the socket is taken for dead. */
 const PROBE_MS = 5_000;
 /** The longest wait between two attempts. */
@@ -133,6 +135,10 @@ export class Connection {
     return new Promise((settle) => {
       const given: GivenCommand = { id, command };
       if (session !== undefined) given.session_id = session;
+      if (new TextEncoder().encode(JSON.stringify({ type: "command", ...given })).length > LONGEST_MESSAGE) {
+        settle({ rejection: { code: "invalid", reason: "this is too long to send; the host takes one mebibyte" } });
+        return;
+      }
       this.#waiting.set(id, { given, settle });
       if (this.#link.state === "online") this.#send({ type: "command", ...given });
     });

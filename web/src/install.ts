@@ -3,7 +3,10 @@
 // Browsers allow it only where the page is trustworthy: over TLS, or on loopback.
 
 interface Policies {
-  createPolicy(name: string, rules: { createScriptURL(address: string): string }): { createScriptURL(address: string): string };
+  createPolicy(
+    name: string,
+    rules: { createScriptURL(address: string): string },
+  ): { createScriptURL(address: string): string };
 }
 
 /** Whether this page can be installed. */

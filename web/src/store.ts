@@ -2,8 +2,9 @@
 //
 // Frames are collected and folded in once per animation frame, so that a fast stream costs one rendering per
 // frame. The one rule it keeps: what a view reads changes only between two renderings, and always whole.
-import * as api from "./api";
+
 import { key } from "./access";
+import * as api from "./api";
 import { Connection, type Link, type Outcome, type SessionFrame } from "./connection";
 import type {
   ApiRetry,

@@ -4,9 +4,9 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Event, Snapshot } from "../src/contract";
+import { all } from "../src/transcript/items";
 import { EMPTY, fromSnapshot, reduce, toSnapshot } from "../src/transcript/reduce";
 import { extend, NO_TIMELINE } from "../src/transcript/timeline";
-import { all } from "../src/transcript/items";
 import { program } from "./program";
 
 const fixtures = new URL("../../fixtures/", import.meta.url).pathname;

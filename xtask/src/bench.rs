@@ -1,10 +1,11 @@
-//! `cargo xtask bench`: what one line of the CLI costs us, beside what it must cost.
+//! `cargo xtask bench`: what one line of the CLI costs us, beside what it must cost, and what clients wait for.
 //!
 //! A benchmark, not a test: it never fails on a figure. The one rule it keeps: figures stand beside floors that
 //! were measured in the same run, in turns, because two noisy cores make every absolute figure a guess.
 //! `docs/benchmarks.md` says how to read the tables.
 
 pub(crate) mod floor;
+pub(crate) mod host;
 
 mod callgrind;
 mod measure;
@@ -30,6 +31,9 @@ pub(crate) struct Arguments {
     /// Count instructions under valgrind instead of seconds; the counts repeat, but take minutes.
     #[arg(long)]
     callgrind: bool,
+    /// Measure the host and its server only.
+    #[arg(long, conflicts_with_all = ["callgrind", "peers"])]
+    host: bool,
     /// Measure the peers of the SDK too; they are installed from their registries.
     #[arg(long)]
     peers: bool,
@@ -86,6 +90,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), BenchError> {
         "--package",
         "jackfield",
     ]))?;
+    if arguments.host {
+        return host::run(arguments.repetitions);
+    }
     let release = workspace::cargo_target().join("release");
     let subjects = [
         Subject { name: "floor: scan", program: release.join("xtask"), arguments: &["bench-floor", "scan"] },
@@ -112,7 +119,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), BenchError> {
         "\nA session of {lines} lines costs {:.2} times as much per line as one of {short_lines}.",
         last / first
     );
-    sdk::run(&stream, arguments)
+    sdk::run(&stream, arguments)?;
+    host::run(arguments.repetitions)
 }
 
 /// Each program in turn, again and again; per program all its runs.

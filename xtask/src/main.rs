@@ -15,6 +15,7 @@ mod setup;
 mod soak;
 mod test;
 mod tidy;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -32,6 +33,9 @@ enum Command {
         /// Which.
         floor: bench::floor::Floor,
     },
+    /// The clients of `bench`.
+    #[command(hide = true)]
+    BenchLoad(bench::host::load::Arguments),
     /// Try inputs that nobody thought of.
     Fuzz(fuzz::Arguments),
     /// Write the JSON Schema and the TypeScript types of the contract.
@@ -52,12 +56,15 @@ enum Command {
     Test,
     /// Check what the house says of itself.
     Tidy,
+    /// Build, check and test the page.
+    Web(web::Arguments),
 }
 
 fn main() -> ExitCode {
     let result: Result<(), Box<dyn std::error::Error>> = match Command::parse() {
         Command::Bench(arguments) => bench::run(&arguments).map_err(Into::into),
         Command::BenchFloor { floor } => bench::floor::run(floor).map_err(Into::into),
+        Command::BenchLoad(arguments) => bench::host::load::run(arguments).map_err(Into::into),
         Command::Fuzz(arguments) => fuzz::run(&arguments).map_err(Into::into),
         Command::Gen { check: false } => generate::run().map_err(Into::into),
         Command::Gen { check: true } => generate::check().map_err(Into::into),
@@ -67,6 +74,7 @@ fn main() -> ExitCode {
         Command::Soak(arguments) => soak::run(&arguments).map_err(Into::into),
         Command::Test => test::run().map_err(Into::into),
         Command::Tidy => tidy::run().map_err(Into::into),
+        Command::Web(arguments) => web::run(&arguments).map_err(Into::into),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

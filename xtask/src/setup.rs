@@ -1,7 +1,7 @@
-//! `cargo xtask setup`: fetches the pinned CLIs into the cache folder.
+//! `cargo xtask setup`: fetches the pinned CLIs, and the package of the Python client, into the cache folder.
 //!
-//! It talks to no registry itself: `npm pack` does, whatever npm is configured for. The one rule it keeps: a
-//! version is in the cache folder only after its program said its own version, and then whole.
+//! It talks to no registry itself: `npm pack` and `pip` do, whatever they are configured for. The one rule it keeps:
+//! a version is in the cache folder only after its program said its own version, and then whole.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -63,7 +63,10 @@ pub(crate) enum SetupError {
     },
 }
 
-/// Fetches every pinned CLI that is not there yet.
+/// The WebSocket package of the client in another language.
+const WEBSOCKETS: &str = "17.4";
+
+/// Fetches every pinned CLI that is not there yet, and the Python package.
 pub(crate) fn run() -> Result<(), SetupError> {
     for version in PINNED_VERSIONS {
         let program = cli::program_path(version);
@@ -73,10 +76,32 @@ pub(crate) fn run() -> Result<(), SetupError> {
             fetch(version)?;
             "fetched"
         };
-        let line = format!("claude {version}: {state} ({})\n", program.display());
-        io::stdout().write_all(line.as_bytes()).map_err(file("write to standard output"))?;
+        tell(&format!("claude {version}: {state} ({})\n", program.display()))?;
     }
-    Ok(())
+    let packages = cli::cache_dir().join("python");
+    let state = if packages.join(format!("websockets-{WEBSOCKETS}.dist-info")).is_dir() {
+        "already there"
+    } else {
+        fetch_websockets(&packages)?;
+        "fetched"
+    };
+    tell(&format!("websockets {WEBSOCKETS}: {state} ({})\n", packages.display()))
+}
+
+fn tell(line: &str) -> Result<(), SetupError> {
+    io::stdout().write_all(line.as_bytes()).map_err(file("write to standard output"))
+}
+
+/// Only a folder that `PYTHONPATH` names; nothing of the user's own Python changes.
+fn fetch_websockets(packages: &Path) -> Result<(), SetupError> {
+    if packages.exists() {
+        fs::remove_dir_all(packages).map_err(file(format!("remove {}", packages.display())))?;
+    }
+    let pip = |command: &mut Command| {
+        command.args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"]).arg(packages);
+        command.arg(format!("websockets=={WEBSOCKETS}"));
+    };
+    run_program("python3", pip, " (install Python 3 with pip, then try again)").map(drop)
 }
 
 fn fetch(version: &str) -> Result<(), SetupError> {

@@ -97,7 +97,7 @@ impl Client {
                 if self.session(id).await?.is_none() {
                     return Err(no_session(id).into());
                 }
-                Ok(Subscription::running(remote.clone(), id.clone(), after))
+                Ok(Subscription::running(remote.clone(), id.clone(), after).await)
             }
         }
     }

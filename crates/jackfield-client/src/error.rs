@@ -59,6 +59,13 @@ impl From<Rejection> for ClientError {
 
 impl From<StoreError> for ClientError {
     fn from(error: StoreError) -> Self {
-        Self::Failed(error.to_string())
+        // As the server tells them.
+        let code = match error {
+            StoreError::NoSession(_) => RejectionCode::NotFound,
+            StoreError::NoPlace(_) => RejectionCode::Invalid,
+            StoreError::Closed => RejectionCode::NotNow,
+            _ => return Self::Failed(error.to_string()),
+        };
+        Self::Rejected(Rejection { code, reason: error.to_string() })
     }
 }

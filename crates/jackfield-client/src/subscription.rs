@@ -24,7 +24,7 @@ pub struct Subscription {
 #[derive(Debug)]
 enum Source {
     Here(Box<Here>),
-    Running(mpsc::Receiver<Update>),
+    Running(Option<Update>, mpsc::Receiver<Update>),
 }
 
 #[derive(Debug)]
@@ -55,17 +55,20 @@ impl Subscription {
         Self { source: Source::Here(Box::new(here)) }
     }
 
-    pub(crate) fn running(remote: Remote, id: SessionId, after: Option<Seq>) -> Self {
-        let (to, from) = mpsc::channel(WAITING);
+    pub(crate) async fn running(remote: Remote, id: SessionId, after: Option<Seq>) -> Self {
+        let (to, mut from) = mpsc::channel(WAITING);
         // It ends by itself when nobody reads any more.
         tokio::spawn(following::follow(remote, id, after, to));
-        Self { source: Source::Running(from) }
+        // What happens from now on is told as events: a snapshot is taken before, as it is in this process.
+        let first = if after.is_none() { from.recv().await } else { None };
+        Self { source: Source::Running(first, from) }
     }
 
     /// The next update; `None` once it is over. Cancel-safe: a dropped future loses nothing.
     pub async fn next(&mut self) -> Option<Update> {
         match &mut self.source {
-            Source::Running(updates) => updates.recv().await,
+            Source::Running(first @ Some(_), _) => first.take(),
+            Source::Running(None, updates) => updates.recv().await,
             Source::Here(here) => loop {
                 if let Some(update) = here.ready.pop_front() {
                     return Some(update);

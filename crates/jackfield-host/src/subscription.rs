@@ -139,3 +139,6 @@ pub(crate) fn encode(frame: &ServerFrame) -> Bytes {
     // Only a map with keys that are no strings can fail, and the contract has none.
     serde_json::to_vec(frame).unwrap_or_default().into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -188,6 +188,10 @@ impl State {
         while self.kept.get(1).is_some_and(|second| self.total - second.before >= wanted) {
             self.kept.pop_front();
         }
+        // A session that waits holds no room for what it once kept.
+        if self.kept.capacity() > 64 && self.kept.capacity() > 4 * self.kept.len() {
+            self.kept.shrink_to(2 * self.kept.len());
+        }
     }
 }
 

@@ -287,8 +287,7 @@ mod tests {
         let wrong_token = (AUTHORIZATION, "Bearer x".to_owned());
         assert!(!place.is_let_in(&[cookie.clone(), key.clone(), wrong_token]));
 
-        let caller =
-            place.access.caller(Door::Network, &headers(&[cookie]), KeyShown::InFirstFrame).unwrap();
+        let caller = place.access.caller(Door::Network, &headers(&[cookie]), KeyShown::InFirstFrame).unwrap();
         assert!(place.access.has_key(&caller, Some(&key.1)));
         assert!(!place.access.has_key(&caller, None) && !place.access.has_key(&caller, Some("")));
     }

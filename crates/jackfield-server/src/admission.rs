@@ -17,7 +17,7 @@ const CONNECTIONS: usize = 4_096;
 /// How many of them may be strangers.
 const STRANGERS: usize = 512;
 /// How long a stranger may stay.
-const STAY: Duration = Duration::from_secs(60);
+const STAY: Duration = Duration::from_mins(1);
 
 /// The places for connections.
 #[derive(Debug)]
@@ -52,11 +52,8 @@ impl Places {
             Door::Network => Some(Arc::clone(&self.strangers).try_acquire_owned().ok()?),
             Door::Local => None,
         };
-        let place = Place {
-            _any: Some(any),
-            stranger: Mutex::new(stranger),
-            admitted: CancellationToken::new(),
-        };
+        let place =
+            Place { _any: Some(any), stranger: Mutex::new(stranger), admitted: CancellationToken::new() };
         let arrival = Arrival { door, place: Arc::new(place) };
         if door == Door::Local {
             arrival.admit();

@@ -5,10 +5,11 @@
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use jackfield_api::SessionId;
 use serde::de::DeserializeOwned;
 
 use crate::refusal::Refusal;
@@ -60,6 +61,19 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
         let query = Query::<T>::from_request_parts(parts, state).await;
         query.map(|Query(query)| Self(query)).map_err(|rejection| Refusal::invalid(rejection.body_text()))
+    }
+}
+
+/// The session that a path names.
+#[derive(Debug)]
+pub(crate) struct Named(pub(crate) SessionId);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let path = Path::<SessionId>::from_request_parts(parts, state).await;
+        path.map(|Path(id)| Self(id)).map_err(|_| Refusal::not_found("session"))
     }
 }
 

@@ -23,7 +23,8 @@ pub(crate) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Respon
         return Refusal::not_found("route").into_response();
     }
     if method != Method::GET && method != Method::HEAD {
-        return Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "invalid", "the page can only be read").into_response();
+        return Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "invalid", "the page can only be read")
+            .into_response();
     }
     if let Some(file) = Files::get(path) {
         return answer(path, &file, &headers);

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jackfield_api::command::{Rejection, RejectionCode};
+use jackfield_host::store::StoreError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -80,9 +81,11 @@ impl From<Stranger> for Refusal {
                 "wrong_host",
                 "this server does not answer to that name; use 127.0.0.1 or localhost with its port",
             ),
-            Stranger::Origin => {
-                Self::new(StatusCode::FORBIDDEN, "wrong_origin", "pages of other origins may not ask this server")
-            }
+            Stranger::Origin => Self::new(
+                StatusCode::FORBIDDEN,
+                "wrong_origin",
+                "pages of other origins may not ask this server",
+            ),
         }
     }
 }
@@ -90,6 +93,18 @@ impl From<Stranger> for Refusal {
 impl From<NoSecret> for Refusal {
     fn from(error: NoSecret) -> Self {
         Self::internal(&error)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        let (status, code) = match error {
+            StoreError::NoSession(_) => (StatusCode::NOT_FOUND, "not_found"),
+            StoreError::NoPlace(_) => (StatusCode::BAD_REQUEST, "invalid"),
+            StoreError::Closed => (StatusCode::SERVICE_UNAVAILABLE, "not_now"),
+            _ => return Self::internal(&error),
+        };
+        Self::new(status, code, error.to_string())
     }
 }
 

@@ -26,6 +26,9 @@ use crate::routes;
 /// How large a body may be, where a route does not say otherwise.
 const BODY: usize = 1024 * 1024;
 
+/// How large the head of a request may be.
+pub(crate) const HEAD: usize = 32 * 1024;
+
 /// What every request and connection needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
@@ -59,9 +62,20 @@ pub(crate) fn router(server: &Server) -> Router {
 }
 
 async fn pass_gate(State(server): State<Server>, request: Request, next: Next) -> Result<Response, Refusal> {
+    if head_size(&request) > HEAD {
+        let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        return Err(Refusal::new(status, "too_large", "the head of the request is too large"));
+    }
     let door = Arrival::of(request.extensions()).door;
     server.access.gate.check(door, request.method(), request.uri(), request.headers())?;
     Ok(next.run(request).await)
+}
+
+/// The buffer of a connection may be larger than its limit says, by what came with the last read.
+fn head_size(request: &Request) -> usize {
+    let headers = request.headers().iter();
+    let fields: usize = headers.map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    fields + request.uri().path_and_query().map_or(0, |target| target.as_str().len())
 }
 
 async fn authenticate(

@@ -9,6 +9,7 @@ mod files;
 mod host;
 mod login;
 mod sessions;
+mod trust;
 
 use axum::extract::DefaultBodyLimit;
 use utoipa_axum::router::OpenApiRouter;
@@ -61,6 +62,7 @@ pub(crate) fn admin() -> OpenApiRouter<Server> {
         .routes(routes!(host::try_rules))
         .routes(routes!(host::history))
         .routes(routes!(files::folders))
+        .routes(routes!(trust::trust, trust::set_trust))
         .routes(routes!(login::ticket))
 }
 

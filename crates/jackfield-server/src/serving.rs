@@ -32,14 +32,12 @@ use crate::access::gate::Door;
 use crate::access::secret::NoSecret;
 use crate::access::{Access, OpenError};
 use crate::admission::{Arrival, Places};
-use crate::router::{Server, router};
+use crate::router::{HEAD, Server, router};
 
 /// The name of the Unix socket in the data folder.
 pub const SOCKET: &str = "host.sock";
 /// How long the head of a request may take, and how long a connection may be idle.
-const HEAD: Duration = Duration::from_secs(10);
-/// How long the head of a request may be.
-const HEAD_BYTES: usize = 32 * 1024;
+const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long connections have to end their work when the server stops.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -91,8 +89,7 @@ pub async fn serve(host: Host, listen: Listen) -> Result<Serving, ServeError> {
     let socket = listen.folder.join(SOCKET);
     let local = bind(&socket).map_err(|source| ServeError::Socket { path: socket.clone(), source })?;
 
-    let server =
-        Server { host, access, stopping: CancellationToken::new(), connections: TaskTracker::new() };
+    let server = Server { host, access, stopping: CancellationToken::new(), connections: TaskTracker::new() };
     let doorman =
         Doorman { router: router(&server), server: server.clone(), places: Arc::new(Places::new()) };
     server.connections.spawn(doorman.clone().attend_network(network));
@@ -206,8 +203,8 @@ async fn attend(
     };
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
-        .max_buf_size(HEAD_BYTES)
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(HEAD)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     let mut connection = pin!(connection);

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use thiserror::Error;
 
-use crate::commands::ServeFailure;
+use crate::commands::{HostFailure, IdeFailure, RunFailure, ServeFailure, SessionsFailure};
 use crate::config::ConfigError;
 
 /// How the program ends, for scripts.
@@ -81,6 +81,14 @@ pub(crate) enum Failure {
     Stdout(#[from] io::Error),
     #[error(transparent)]
     Serve(#[from] ServeFailure),
+    #[error(transparent)]
+    Host(#[from] HostFailure),
+    #[error(transparent)]
+    Run(#[from] RunFailure),
+    #[error(transparent)]
+    Sessions(#[from] SessionsFailure),
+    #[error(transparent)]
+    Ide(#[from] IdeFailure),
 }
 
 impl Failure {
@@ -90,9 +98,14 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         let exit = match self {
-            Self::Input { .. } | Self::NoJournal { .. } | Self::Written { .. } | Self::Config(_) => {
-                Exit::Usage
-            }
+            Self::Input { .. }
+            | Self::NoJournal { .. }
+            | Self::Written { .. }
+            | Self::Config(_)
+            | Self::Sessions(_) => Exit::Usage,
+            Self::Host(failure) => failure.exit(),
+            Self::Run(failure) => failure.exit(),
+            Self::Ide(failure) => failure.exit(),
             Self::Runtime(_) | Self::Stdin(_) | Self::Stdout(_) | Self::Serve(_) => Exit::Failed,
         };
         exit.into()
@@ -110,6 +123,10 @@ impl Failure {
                 "a recording or journal has one object per line, {\"t\": …, \"dir\": …, \"line\": …}; plain CLI output goes to `jackfield events`",
             ),
             Self::Serve(failure) => failure.hint(),
+            Self::Host(failure) => failure.hint(),
+            Self::Run(failure) => failure.hint(),
+            Self::Sessions(failure) => Some(failure.hint()),
+            Self::Ide(failure) => failure.hint(),
             Self::Config(error) => Some(error.hint()),
             Self::Input { .. }
             | Self::Written { .. }

@@ -73,8 +73,19 @@ pub(crate) const XDG_CONFIG_HOME: Variable = Variable {
 pub(crate) const XDG_DATA_HOME: Variable =
     Variable { name: "XDG_DATA_HOME", meaning: "The folder of programs' data; `~/.local/share` if not set." };
 
+/// The CLI's own folder.
+pub(crate) const CLAUDE_CONFIG_DIR: Variable = Variable {
+    name: "CLAUDE_CONFIG_DIR",
+    meaning: "The CLI's own folder, in which it looks for editors; `~/.claude` if not set.",
+};
+/// The user's editor.
+pub(crate) const VISUAL: Variable =
+    Variable { name: "VISUAL", meaning: "Your editor, with which `jackfield ide` opens files." };
+/// The same, by its older name.
+pub(crate) const EDITOR: Variable = Variable { name: "EDITOR", meaning: "The same, if `VISUAL` is not set." };
+
 /// All of them, ours first.
-pub(crate) const ALL: [&Variable; 15] = [
+pub(crate) const ALL: [&Variable; 18] = [
     &CONFIG,
     &DATA,
     &LISTEN,
@@ -90,6 +101,9 @@ pub(crate) const ALL: [&Variable; 15] = [
     &HOME,
     &XDG_CONFIG_HOME,
     &XDG_DATA_HOME,
+    &CLAUDE_CONFIG_DIR,
+    &VISUAL,
+    &EDITOR,
 ];
 
 impl Variable {

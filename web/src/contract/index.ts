@@ -1,5 +1,6 @@
 // The contract as the page uses it: the generated types, and names for the parts of their unions.
 export * from "./jackfield";
+
 import type { Command, Event, ItemContent, Normalized, ServerFrame } from "./jackfield";
 
 /** An event of one type. */

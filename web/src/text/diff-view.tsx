@@ -136,13 +136,19 @@ function useDiffTokens(lines: readonly DiffLine[], language: string | null): Map
     return { before: of("removed"), after: of("added") };
   }, [lines]);
   const text = (side: readonly DiffLine[]) => side.map((line) => line.text).join("\n");
-  const before = useTokens(useMemo(() => text(sides.before), [sides]), language);
-  const after = useTokens(useMemo(() => text(sides.after), [sides]), language);
+  const before = useTokens(
+    useMemo(() => text(sides.before), [sides]),
+    language,
+  );
+  const after = useTokens(
+    useMemo(() => text(sides.after), [sides]),
+    language,
+  );
   return useMemo(() => {
     if (before === null || after === null) return null;
     const found = new Map<DiffLine, readonly Token[]>();
-    sides.before.forEach((line, at) => found.set(line, before[at] ?? []));
-    sides.after.forEach((line, at) => found.set(line, after[at] ?? []));
+    for (const [at, line] of sides.before.entries()) found.set(line, before[at] ?? []);
+    for (const [at, line] of sides.after.entries()) found.set(line, after[at] ?? []);
     return found;
   }, [sides, before, after]);
 }

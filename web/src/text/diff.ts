@@ -51,8 +51,7 @@ export function readDiff(diff: string): DiffLine[] {
 export function compare(before: string, after: string, context = 3): DiffLine[] {
   const patch = structuredPatch("a", "b", before, after, "", "", { context });
   const text = patch.hunks.map(
-    (hunk) =>
-      `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@\n${hunk.lines.join("\n")}\n`,
+    (hunk) => `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@\n${hunk.lines.join("\n")}\n`,
   );
   return readDiff(text.join(""));
 }

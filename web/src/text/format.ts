@@ -63,6 +63,11 @@ export function lastPart(path: string): string {
   return path.replace(/\/+$/, "").split("/").at(-1) || path;
 }
 
+/** The beginning of a Markdown text without its marks. */
+export function withoutMarks(text: string): string {
+  return text.replace(/^[#>\s*-]+/, "").replace(/[*`#]+/g, "");
+}
+
 /** One or several. */
 export function several(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;

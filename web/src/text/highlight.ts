@@ -85,7 +85,11 @@ const ALIASES: Record<string, string> = {
 
 /** The language of a word behind a fence, if it is known. */
 export function languageOf(word: string | null | undefined): string | null {
-  const lower = (word ?? "").trim().toLowerCase().split(/[\s,{]/)[0] ?? "";
+  const lower =
+    (word ?? "")
+      .trim()
+      .toLowerCase()
+      .split(/[\s,{]/)[0] ?? "";
   const name = ALIASES[lower] ?? lower;
   return name in LANGUAGES ? name : null;
 }
@@ -127,8 +131,10 @@ export async function highlight(
 }
 
 async function makeCore(): Promise<HighlighterCore> {
-  const [{ createHighlighterCore, createCssVariablesTheme }, { createJavaScriptRegexEngine }] =
-    await Promise.all([import("shiki/core"), import("shiki/engine/javascript")]);
+  const [{ createHighlighterCore, createCssVariablesTheme }, { createJavaScriptRegexEngine }] = await Promise.all([
+    import("shiki/core"),
+    import("shiki/engine/javascript"),
+  ]);
   const theme = createCssVariablesTheme({ name: "page", variablePrefix: "--", variableDefaults: {} });
   return createHighlighterCore({ themes: [theme], langs: [], engine: createJavaScriptRegexEngine() });
 }

@@ -50,9 +50,7 @@ const BlockView = memo(
 );
 
 function Children({ of, around }: { of: Parents; around: Around }): ReactNode {
-  return of.children.map((child, at) => (
-    <Node key={at} node={child as RootContent} around={around} />
-  ));
+  return of.children.map((child, at) => <Node key={at} node={child as RootContent} around={around} />);
 }
 
 function Node({ node, around }: { node: RootContent; around: Around }): ReactNode {
@@ -86,7 +84,13 @@ function Node({ node, around }: { node: RootContent; around: Around }): ReactNod
       return (
         <li>
           {node.checked != null && (
-            <input type="checkbox" checked={node.checked} readOnly disabled aria-label={node.checked ? "done" : "open"} />
+            <input
+              type="checkbox"
+              checked={node.checked}
+              readOnly
+              disabled
+              aria-label={node.checked ? "done" : "open"}
+            />
           )}
           {node.spread ? inner : <Tight of={node} around={around} />}
         </li>

@@ -1,7 +1,7 @@
 // What a program wrote to its terminal, in its colours.
 import { memo, useMemo, useState } from "react";
-import { several } from "./format";
 import { spans } from "./ansi";
+import { several } from "./format";
 
 /** How many lines are shown until all are asked for. */
 const AT_FIRST = 14;

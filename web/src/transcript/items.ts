@@ -30,9 +30,7 @@ export function itemsOf(list: readonly Item[]): Items {
 export function append(items: Items, item: Item): Items {
   const last = items.chunks.at(-1);
   const chunks =
-    last !== undefined && last.length < CHUNK
-      ? items.chunks.with(-1, [...last, item])
-      : [...items.chunks, [item]];
+    last !== undefined && last.length < CHUNK ? items.chunks.with(-1, [...last, item]) : [...items.chunks, [item]];
   return { chunks, length: items.length + 1 };
 }
 

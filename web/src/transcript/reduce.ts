@@ -213,9 +213,7 @@ function grow(
   const seq = now.open.texts.get(item_id);
   if (seq !== undefined) {
     return withContent(now, seq, (content) =>
-      content.type === "text" || content.type === "thinking"
-        ? { ...content, text: content.text + piece }
-        : content,
+      content.type === "text" || content.type === "thinking" ? { ...content, text: content.text + piece } : content,
     );
   }
   const texts = new Map(now.open.texts).set(item_id, event.seq);
@@ -246,9 +244,7 @@ function tool(
 ): Transcript {
   const seq = now.open.tools.get(id);
   if (seq !== undefined) {
-    return withContent(now, seq, (content) =>
-      content.type === "tool" ? { ...content, ...how(content) } : content,
-    );
+    return withContent(now, seq, (content) => (content.type === "tool" ? { ...content, ...how(content) } : content));
   }
   const fresh: ToolItem = {
     tool_call_id: id,

@@ -19,6 +19,8 @@ export function Dialog({
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
+    // The browser would begin with the button that closes it.
+    dialog?.querySelector<HTMLElement>(":is(input, textarea, select, button):not(header *)")?.focus();
     return () => dialog?.close();
   }, []);
   return (

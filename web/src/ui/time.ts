@@ -1,7 +1,10 @@
 // The time, as far as it is shown: it moves by itself, in steps that suit what is shown.
 import { useSyncExternalStore } from "react";
 
-const clocks = new Map<number, { now: number; listeners: Set<() => void>; timer: ReturnType<typeof setInterval> | null }>();
+const clocks = new Map<
+  number,
+  { now: number; listeners: Set<() => void>; timer: ReturnType<typeof setInterval> | null }
+>();
 
 /** The time, renewed every `step` milliseconds. */
 export function useNow(step: number): number {

@@ -1,10 +1,10 @@
 // Keys that work everywhere on the page.
 import { useEffect, useRef } from "react";
-import { type Route, go } from "../route";
+import { go, type Route } from "../route";
 import { find } from "../transcript/items";
 import { store } from "../use";
-import { nextMode } from "./composer/modes";
 import { draftOf } from "./composer/draft";
+import { nextMode } from "./composer/modes";
 
 /** What a key opens. */
 export type Opening = "new" | "history" | "keys" | "palette";
@@ -34,11 +34,14 @@ export function useGlobalKeys(route: Route, onOpen: (opening: Opening) => void):
         event.preventDefault();
         document.querySelector<HTMLElement>(".composer-field")?.focus();
       } else if (session !== null && event.key === "Escape") {
-        escape(session, performance.now() - lastEscape.current < TWICE_MS);
+        stopOrRewind(session, performance.now() - lastEscape.current < TWICE_MS);
         lastEscape.current = performance.now();
       } else if (session !== null && event.key === "Tab" && event.shiftKey && isComposer(target)) {
         event.preventDefault();
-        const mode = store.opened(session).transcript.status?.permission_mode ?? store.known.sessions.get(session)?.permission_mode ?? "default";
+        const mode =
+          store.opened(session).transcript.status?.permission_mode ??
+          store.known.sessions.get(session)?.permission_mode ??
+          "default";
         void store.ask({ type: "set_mode", permission_mode: nextMode(mode) }, session);
       } else if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
         event.preventDefault();
@@ -55,7 +58,7 @@ function isComposer(target: HTMLElement): boolean {
 }
 
 /** Stops the running turn; twice at rest, goes back to the last prompt. */
-function escape(session: string, twice: boolean): void {
+function stopOrRewind(session: string, twice: boolean): void {
   const { transcript, timeline } = store.opened(session);
   if (transcript.state === "running") {
     void store.ask({ type: "interrupt" }, session);

@@ -30,7 +30,12 @@ export function Login({ why }: { why: NoAccess }) {
           >
             <label className="field">
               <span>Or paste it here</span>
-              <input value={link} autoComplete="off" spellCheck={false} onChange={(event) => setLink(event.target.value)} />
+              <input
+                value={link}
+                autoComplete="off"
+                spellCheck={false}
+                onChange={(event) => setLink(event.target.value)}
+              />
             </label>
             <button type="submit" className="primary" disabled={link.trim() === ""}>
               Go in

@@ -19,7 +19,15 @@ interface Entry {
 const AT_MOST = 40;
 
 /** The dialog. */
-export function Palette({ session, onClose, onOpen }: { session: SessionId | null; onClose: () => void; onOpen: (opening: Opening) => void }) {
+export function Palette({
+  session,
+  onClose,
+  onOpen,
+}: {
+  session: SessionId | null;
+  onClose: () => void;
+  onOpen: (opening: Opening) => void;
+}) {
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
@@ -27,7 +35,9 @@ export function Palette({ session, onClose, onOpen }: { session: SessionId | nul
   const sessions = useKnown((known) => known.sessions);
   const entries = useMemo(() => [...actions(session, onOpen), ...places(sessions)], [session, onOpen, sessions]);
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = entries.filter((entry) => wanted.every((word) => `${entry.name} ${entry.about}`.toLowerCase().includes(word))).slice(0, AT_MOST);
+  const shown = entries
+    .filter((entry) => wanted.every((word) => `${entry.name} ${entry.about}`.toLowerCase().includes(word)))
+    .slice(0, AT_MOST);
   useEffect(() => {
     list.current?.children[at]?.scrollIntoView({ block: "nearest" });
   }, [at]);
@@ -64,7 +74,14 @@ export function Palette({ session, onClose, onOpen }: { session: SessionId | nul
       />
       <ul ref={list} id={name} className="palette" role="listbox" aria-label="What was found">
         {shown.map((entry, place) => (
-          <li key={`${entry.name} ${entry.about}`} id={`${name}-${place}`} role="option" aria-selected={place === at} onPointerMove={() => setAt(place)} onClick={() => run(entry)}>
+          <li
+            key={`${entry.name} ${entry.about}`}
+            id={`${name}-${place}`}
+            role="option"
+            aria-selected={place === at}
+            onPointerMove={() => setAt(place)}
+            onClick={() => run(entry)}
+          >
             <span>{entry.name}</span>
             <span className="faint">{entry.about}</span>
           </li>
@@ -87,7 +104,11 @@ function actions(session: SessionId | null, onOpen: (opening: Opening) => void):
   if (session === null) return everywhere;
   return [
     { name: "Stop this turn", about: "Esc", run: () => void store.ask({ type: "interrupt" }, session) },
-    ...MODES.map((mode) => ({ name: `Mode: ${mode.label}`, about: mode.about, run: () => void store.ask({ type: "set_mode", permission_mode: mode.name }, session) })),
+    ...MODES.map((mode) => ({
+      name: `Mode: ${mode.label}`,
+      about: mode.about,
+      run: () => void store.ask({ type: "set_mode", permission_mode: mode.name }, session),
+    })),
     { name: "Begin a copy of this session", about: "fork", run: () => void fork(session) },
     { name: "Archive this session", about: "", run: () => void archive(session, true) },
     { name: "Try the last turn again", about: "retry", run: () => void store.ask({ type: "retry" }, session) },
@@ -95,8 +116,14 @@ function actions(session: SessionId | null, onOpen: (opening: Opening) => void):
   ];
 }
 
-function places(sessions: ReadonlyMap<SessionId, { session_id: SessionId; title: string; cwd: string; updated_at: number }>): Entry[] {
+function places(
+  sessions: ReadonlyMap<SessionId, { session_id: SessionId; title: string; cwd: string; updated_at: number }>,
+): Entry[] {
   return [...sessions.values()]
     .sort((a, b) => b.updated_at - a.updated_at)
-    .map((summary) => ({ name: summary.title || "New session", about: lastPart(summary.cwd), run: () => goToSession(summary.session_id) }));
+    .map((summary) => ({
+      name: summary.title || "New session",
+      about: lastPart(summary.cwd),
+      run: () => goToSession(summary.session_id),
+    }));
 }

@@ -5,6 +5,7 @@ import { go, useRoute } from "../route";
 import { several } from "../text/format";
 import { useNow } from "../ui/time";
 import { store, useKnown } from "../use";
+import { type Opening, useGlobalKeys } from "./global-keys";
 import { KeysDialog } from "./keys";
 import { Palette } from "./palette";
 import { SessionView } from "./session/session";
@@ -12,7 +13,6 @@ import { HistoryImport } from "./sessions/history";
 import { SessionList } from "./sessions/list";
 import { NewSession } from "./sessions/new-session";
 import { SearchResults } from "./sessions/search";
-import { type Opening, useGlobalKeys } from "./global-keys";
 
 const SettingsView = lazy(() => import("./settings/settings"));
 
@@ -40,26 +40,53 @@ export function Shell() {
             <img src="/icon.svg" alt="" width={22} height={22} /> Jackfield
           </a>
           <Waiting />
-          <button type="button" className="primary icon" aria-label="New session" title="New session (Ctrl+Shift+O)" onClick={() => setOpening("new")}>
+          <button
+            type="button"
+            className="primary icon"
+            aria-label="New session"
+            title="New session (Ctrl+Shift+O)"
+            onClick={() => setOpening("new")}
+          >
             <Plus size={18} />
           </button>
         </header>
         <label className="search">
           <Search size={15} aria-hidden />
-          <input type="search" aria-label="Search all conversations" placeholder="Search all conversations" value={words} onChange={(event) => setWords(event.target.value)} />
+          <input
+            type="search"
+            aria-label="Search all conversations"
+            placeholder="Search all conversations"
+            value={words}
+            onChange={(event) => setWords(event.target.value)}
+          />
         </label>
         <div className="sidebar-body">
-          {words.trim() !== "" ? <SearchResults words={words.trim()} /> : <SessionList key={show} chosen={chosen} show={show} />}
+          {words.trim() !== "" ? (
+            <SearchResults words={words.trim()} />
+          ) : (
+            <SessionList key={show} chosen={chosen} show={show} />
+          )}
         </div>
         <footer>
-          <button type="button" className="quiet" aria-pressed={show === "archived"} onClick={() => setShow(show === "open" ? "archived" : "open")}>
+          <button
+            type="button"
+            className="quiet"
+            aria-pressed={show === "archived"}
+            onClick={() => setShow(show === "open" ? "archived" : "open")}
+          >
             <Archive size={15} aria-hidden /> Archive
           </button>
           <button type="button" className="quiet" onClick={() => setOpening("history")}>
             <History size={15} aria-hidden /> History
           </button>
           <span className="space" />
-          <button type="button" className="quiet icon" aria-label="Settings" title="Settings" onClick={() => go({ at: "settings", part: "general" })}>
+          <button
+            type="button"
+            className="quiet icon"
+            aria-label="Settings"
+            title="Settings"
+            onClick={() => go({ at: "settings", part: "general" })}
+          >
             <Settings size={17} />
           </button>
         </footer>
@@ -124,16 +151,14 @@ function Welcome({ onNew }: { onNew: () => void }) {
 function LinkBanner() {
   const link = useKnown((known) => known.link);
   const [late, setLate] = useState(false);
+  const away = link.state !== "online";
   useEffect(() => {
-    if (link.state === "online") {
-      setLate(false);
-      return;
-    }
+    if (!away) return setLate(false);
     // A short hiccup is no news.
     const timer = setTimeout(() => setLate(true), 800);
     return () => clearTimeout(timer);
-  }, [link.state]);
-  if (link.state === "online" || !late) return null;
+  }, [away]);
+  if (!away || !late) return null;
   return (
     <div className="banner" role="status">
       <WifiOff size={16} aria-hidden />

@@ -73,7 +73,7 @@ fn children_seconds() -> Result<f64, BenchError> {
 }
 
 /// The most memory that a process has had so far; of its own program, not of us before it became that.
-fn peak_megabytes(pid: u32) -> Option<f64> {
+pub(super) fn peak_megabytes(pid: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;

@@ -18,7 +18,8 @@ fn value() -> Result<Value, serde_json::Error> {
     for (name, definition) in schema::definitions("/components/schemas") {
         schemas[name] = definition;
     }
-    let list = |of: &str| json!({ "type": "array", "items": { "$ref": format!("#/components/schemas/{of}") } });
+    let list =
+        |of: &str| json!({ "type": "array", "items": { "$ref": format!("#/components/schemas/{of}") } });
     schemas["DeskEntries"] = list("DeskEntry");
     schemas["Decisions"] = list("Decision");
     schemas["AcceptedFrame"] = json!({
@@ -79,7 +80,10 @@ mod tests {
         for (path, methods) in document["paths"].as_object().unwrap() {
             for (method, route) in methods.as_object().unwrap() {
                 assert!(route["summary"].is_string(), "{method} {path} has no summary");
-                assert!(!route["responses"].as_object().unwrap().is_empty(), "{method} {path} answers nothing");
+                assert!(
+                    !route["responses"].as_object().unwrap().is_empty(),
+                    "{method} {path} answers nothing"
+                );
                 let name = route["operationId"].as_str().unwrap();
                 assert!(names.insert(name.to_owned()), "{name} is the name of two routes");
             }

@@ -10,6 +10,7 @@ use jackfield_api::host::{
     HostSettings, ItemPage, RulesTried, SearchHits, SessionPage, SessionSummary,
 };
 use jackfield_api::socket::{Accepted, ClientFrame, GivenCommand, SentSnapshot, ServerFrame};
+use jackfield_api::trust::{FolderTrust, SetFolderTrust};
 use jackfield_api::{Event, Snapshot, VERSION};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -36,9 +37,9 @@ pub(super) fn definitions(path: &'static str) -> Map<String, Value> {
     }
     say!(said: Event, Reply, Rejection, Snapshot, ServerFrame, Accepted, SentSnapshot);
     say!(said: SessionPage, SessionSummary, ItemPage, DeskEntry, Decision, RulesTried, SearchHits, Costs);
-    say!(said: HistoryList, FileList, FileContent, FileDiffs, FolderList, HostSettings);
+    say!(said: HistoryList, FileList, FileContent, FileDiffs, FolderList, HostSettings, FolderTrust);
     let mut accepted = SchemaGenerator::new(settings().for_deserialize());
-    say!(accepted: Command, ClientFrame, GivenCommand, HostRules);
+    say!(accepted: Command, ClientFrame, GivenCommand, HostRules, SetFolderTrust);
     let mut definitions = said.take_definitions(true);
     definitions.extend(accepted.take_definitions(true));
     definitions

@@ -69,7 +69,7 @@ async fn every_question_about_one_session_has_one_answer() {
 }
 
 fn turns() -> Vec<Reply> {
-    let write = json!({ "file_path": "$WORKSPACE/a.txt", "content": "a\n" });
+    let write = json!({ "file_path": "/ws/a.txt", "content": "a\n" });
     let write = || Reply::tool_use("Write", write.clone());
     vec![Reply::text("one two three"), write(), Reply::text("written"), write(), Reply::text("not written")]
 }

@@ -274,7 +274,8 @@ pub(crate) fn history_entry(
 
 /// The CLI that sessions are started with.
 pub(crate) async fn locate(settings: &Settings) -> Result<Claude, LocateError> {
-    let environment = jackfield_sdk::environment(std::env::vars_os(), &Options::new("/"));
+    let environment =
+        jackfield_sdk::environment(std::env::vars_os(), &with_variables(Options::new("/"), settings));
     jackfield_sdk::locate(settings.claude.as_deref(), &[], &environment).await
 }
 

@@ -20,7 +20,7 @@ with_both_clis![
     f22_no_prompt_however_odd_ends_the_cli,
     f25_a_conversation_that_is_resumed_is_not_told_again,
     f27_a_conversation_that_another_host_drives_is_refused,
-    f31_every_trouble_of_the_api_has_a_code_of_its_own,
+    f31_every_trouble_of_the_api_is_told_in_its_own_words,
 ];
 
 fn said(texts: &Follower) -> Vec<String> {
@@ -44,6 +44,8 @@ async fn f22_no_prompt_however_odd_ends_the_cli(version: &str) {
         r#"{"type":"user","message":{}}"#.to_owned(),
         "right\u{202e}to left, \u{fffd}, \u{10ffff}, \u{feff}".to_owned(),
         "\\u0000 \\ud83d \\".to_owned(),
+        // The CLI makes a turn of it [basic/empty_user].
+        String::new(),
         "x".repeat(5 * 1024 * 1024),
     ];
     for text in &odd {
@@ -55,9 +57,9 @@ async fn f22_no_prompt_however_odd_ends_the_cli(version: &str) {
         ..prompt("")
     };
     let empty = Prompt { content: Vec::new(), ..prompt("") };
-    for bad in [picture("no base64!"), picture("aGVsbG8="), picture(""), empty, prompt("")] {
+    for bad in [picture("no base64!"), picture("aGVsbG8="), picture(""), empty] {
         let refused = give(&stage.host, Some(&id), bad.clone()).await;
-        assert_eq!(refused.unwrap_err().code, RejectionCode::Invalid, "{bad:?}");
+        assert_eq!(refused.map_err(|told| told.code), Err(RejectionCode::Invalid), "{bad:?}");
     }
     give(&stage.host, Some(&id), prompt("the last")).await.unwrap();
     follower.completed().await;
@@ -98,22 +100,21 @@ async fn f25_a_conversation_that_is_resumed_is_not_told_again(version: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn f25_lines_that_come_twice_or_out_of_order_are_told_once() {
+async fn f25_a_prompt_that_is_repeated_late_and_twice_is_told_once() {
     let user = |uuid: &str| {
         FakeStep::Send(json!({
             "type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "go"}]},
             "parent_tool_use_id": null, "session_id": "s", "uuid": uuid, "isReplay": true,
         }))
     };
-    let said_once = FakeStep::Send(assistant("msg_0", "u-0", "said once"));
-    let middle = [user("$uuid"), said_once.clone(), user("$uuid"), said_once];
+    let middle = [FakeStep::Send(assistant("msg_0", "u-0", "first")), user("$uuid"), user("$uuid")];
     let faked = Faked::new(turn(middle).into_iter().chain([stay()])).await;
     let (id, mut follower) = faked.session().await;
     give(&faked.host, Some(&id), prompt("go")).await.unwrap();
     follower.completed().await;
     let prompts = follower.events.iter().filter(|event| matches!(event.body, Body::UserMessage(_))).count();
     assert_eq!(prompts, 1);
-    assert_eq!(said(&follower), ["said once", "all is said"]);
+    assert_eq!(said(&follower), ["first", "all is said"]);
     faked.host.close().await;
 }
 
@@ -169,39 +170,38 @@ async fn trouble(host: &Host, id: &SessionId, follower: &mut Follower) -> (Strin
     (code, words)
 }
 
-async fn f31_every_trouble_of_the_api_has_a_code_of_its_own(version: &str) {
+async fn f31_every_trouble_of_the_api_is_told_in_its_own_words(version: &str) {
     let http = |status: u16, kind: &str, message: &str| {
         let body = json!({"type": "error", "error": {"type": kind, "message": message}});
         Reply { http: Some(HttpError { status, body, headers: BTreeMap::new() }), ..Reply::default() }
     };
-    let cases: [(&str, Reply); 4] = [
-        ("authentication_failed", http(401, "authentication_error", "invalid x-api-key")),
-        ("rate_limit", http(429, "rate_limit_error", "slow down")),
-        ("server_error", http(500, "api_error", "Internal server error")),
-        ("overloaded", http(529, "overloaded_error", "Overloaded")),
+    // The code is the CLI's own, which calls all of the last three the same; its words tell them apart.
+    let cases = [
+        ("authentication_failed", "API key", http(401, "authentication_error", "invalid x-api-key")),
+        ("rate_limit", "429", http(429, "rate_limit_error", "slow down")),
+        ("server_error", "500", http(500, "api_error", "Internal server error")),
+        ("server_error", "529", http(529, "overloaded_error", "Overloaded")),
     ];
-    let turns = cases.iter().map(|(_, reply)| Reply { repeat: Some(1), ..reply.clone() }).collect();
+    let turns = cases.iter().map(|(.., reply)| reply.clone()).collect();
     let stage = Stage::with(version, turns, |settings: &mut Settings| {
         settings.variables.push(("CLAUDE_CODE_MAX_RETRIES".into(), Some("0".into())));
     })
     .await;
     let id = stage.session().await;
     let mut follower = stage.follow(&id).await;
-    let mut told = Vec::new();
-    for (code, _) in &cases {
+    for (code, word, _) in &cases {
         give(&stage.host, Some(&id), prompt("go")).await.unwrap();
-        let trouble = trouble(&stage.host, &id, &mut follower).await;
-        eprintln!("{version} {code}: {trouble:?}");
-        told.push(trouble);
+        let (told, words) = trouble(&stage.host, &id, &mut follower).await;
+        assert!(told == *code && words.contains(word), "{told}: {words}");
     }
     // The API is not there at all.
-    let Stage { host, api, .. } = stage;
+    let Stage { host, api, sandbox, .. } = stage;
     drop(api);
     give(&host, Some(&id), prompt("go")).await.unwrap();
-    let unreachable = trouble(&host, &id, &mut follower).await;
-    eprintln!("{version} gone: {unreachable:?}");
-    told.push(unreachable);
+    let (told, words) = trouble(&host, &id, &mut follower).await;
+    assert!(told == "server_error" && words.contains("onnect"), "{told}: {words}");
     host.close().await;
+    drop(sandbox);
 }
 
 #[tokio::test(flavor = "multi_thread")]

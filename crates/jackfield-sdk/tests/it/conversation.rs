@@ -7,6 +7,7 @@ use jackfield_api::session::{RunEndReason, SessionOrigin};
 use jackfield_api::{Body, Event, Seq, TurnNumber, Uuid};
 use jackfield_sdk::{Callbacks, ConversationError, Pace, PartOf, Session, StartError, Switch, TurnError};
 use jackfield_testkit::api::{HttpError, Reply};
+use jackfield_wire::SessionId;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -27,6 +28,7 @@ with_both_clis!(
     the_mode_in_effect_is_kept,
     the_model_and_the_thinking_that_were_chosen_are_kept,
     a_conversation_that_was_never_written_begins_anew,
+    a_prompt_that_was_lost_with_its_conversation_is_said_again_in_a_new_one,
     what_was_answered_and_not_written_cannot_be_resumed,
     a_session_of_a_host_counts_on_in_its_next_run,
     a_wedged_cli_is_ended_and_the_conversation_goes_on,
@@ -270,17 +272,7 @@ async fn a_conversation_that_was_never_written_begins_anew(version: &str) {
     let session = start(place.options(), Callbacks::new()).await;
     let id = session.cli_session_id().unwrap();
     kill(&session).await;
-    // What 2.1.197 leaves when it is killed within milliseconds of its first prompt: a file that it neither finds
-    // a conversation in nor gives the name away of.
-    let workspace = place.sandbox.places().workspace.to_str().unwrap().to_owned();
-    let project = jackfield_sdk::wire::project_folder(&workspace);
-    let folder = place.sandbox.places().home.join(".claude/projects").join(project);
-    std::fs::create_dir_all(&folder).unwrap();
-    let note = json!({
-        "type": "queue-operation", "operation": "enqueue", "timestamp": "2026-01-01T00:00:00.000Z",
-        "sessionId": id, "content": "one",
-    });
-    std::fs::write(folder.join(format!("{id}.jsonl")), format!("{note}\n")).unwrap();
+    leave_only_a_note(&place, &id);
     for options in [place.options().resume(id.clone()), place.options().session_id(id.clone())] {
         let error = timeout(PATIENCE, Session::start(options, Callbacks::new())).await.unwrap().unwrap_err();
         assert!(matches!(error, StartError::Died { .. }), "{error}");
@@ -303,6 +295,37 @@ async fn a_conversation_that_was_never_written_begins_anew(version: &str) {
         _ => None,
     });
     assert_eq!(origin, Some(SessionOrigin::New));
+}
+
+/// What 2.1.197 leaves when it is killed within milliseconds of its first prompt: a file that it neither finds a
+/// conversation in nor gives the name away of.
+fn leave_only_a_note(place: &Place, id: &SessionId) {
+    let workspace = place.sandbox.places().workspace.to_str().unwrap().to_owned();
+    let project = jackfield_sdk::wire::project_folder(&workspace);
+    let folder = place.sandbox.places().home.join(".claude/projects").join(project);
+    std::fs::create_dir_all(&folder).unwrap();
+    let note = json!({
+        "type": "queue-operation", "operation": "enqueue", "timestamp": "2026-01-01T00:00:00.000Z",
+        "sessionId": id, "content": "one",
+    });
+    std::fs::write(folder.join(format!("{id}.jsonl")), format!("{note}\n")).unwrap();
+}
+
+async fn a_prompt_that_was_lost_with_its_conversation_is_said_again_in_a_new_one(version: &str) {
+    let turns = vec![gated("a long text that is never told to its end", "gate"), Reply::text("One.")];
+    let place = Place::new(version, turns).await;
+    let session = start(place.options(), Callbacks::new()).await;
+    let id = session.cli_session_id().unwrap();
+    let turn = session.prompt("one").await.unwrap();
+    place.api.gates().reached("gate").await;
+    kill(&session).await;
+    assert_eq!(turn.result().await.unwrap_err(), TurnError::RunEnded);
+    leave_only_a_note(&place, &id);
+    let (again, turn) = timeout(PATIENCE, session.retry()).await.unwrap().unwrap();
+    assert_ne!(again.cli_session_id().unwrap(), id);
+    assert_eq!(finish(turn).await, "One.");
+    assert_eq!(last_said(&place), ["one"]);
+    again.close().await;
 }
 
 async fn what_was_answered_and_not_written_cannot_be_resumed(version: &str) {

@@ -102,11 +102,16 @@ pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool) {
 }
 
 pub(crate) async fn until(events: &mut Events, found: impl Fn(&Body) -> bool) -> Arc<Event> {
+    let mut others: Vec<Arc<Event>> = Vec::new();
     loop {
-        let event = timeout(PATIENCE, events.next()).await.unwrap().expect("the session ended too early");
+        let Ok(event) = timeout(PATIENCE, events.next()).await else {
+            panic!("it is not told, but {others:#?}");
+        };
+        let event = event.expect("the session ended too early");
         if found(&event.body) {
             return event;
         }
+        others.push(event);
     }
 }
 

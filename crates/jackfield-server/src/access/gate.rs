@@ -83,7 +83,7 @@ impl Gate {
             Shown::Value(origin) if self.origins.iter().any(|ours| ours == origin) => {}
             Shown::Value(_) | Shown::Nonsense => return Err(Stranger::Origin),
         }
-        self.check_fetch(method, headers)
+        check_fetch(method, headers)
     }
 
     /// Whether a browser may have sent it with a cookie: it says where the page is from whenever something could
@@ -93,17 +93,16 @@ impl Gate {
         let reads = matches!(*method, Method::GET | Method::HEAD) && !upgrade;
         if reads || headers.contains_key(ORIGIN) { Ok(()) } else { Err(Stranger::Origin) }
     }
+}
 
-    /// What newer browsers add. A link on a stranger's page may lead here, a request of its scripts may not.
-    #[expect(clippy::unused_self, reason = "part of the gate's own rules, like the others")]
-    fn check_fetch(&self, method: &Method, headers: &HeaderMap) -> Result<(), Stranger> {
-        let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-        let followed = *method == Method::GET && header("sec-fetch-mode") == Some("navigate");
-        match header("sec-fetch-site") {
-            None | Some("same-origin" | "none") => Ok(()),
-            Some(_) if followed => Ok(()),
-            Some(_) => Err(Stranger::Origin),
-        }
+/// What newer browsers add. A link on a stranger's page may lead here, a request of its scripts may not.
+fn check_fetch(method: &Method, headers: &HeaderMap) -> Result<(), Stranger> {
+    let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let followed = *method == Method::GET && header("sec-fetch-mode") == Some("navigate");
+    match header("sec-fetch-site") {
+        None | Some("same-origin" | "none") => Ok(()),
+        Some(_) if followed => Ok(()),
+        Some(_) => Err(Stranger::Origin),
     }
 }
 

@@ -18,7 +18,7 @@ use super::private_file;
 use super::secret::{Digest, NoSecret, Secret};
 
 /// How long a login is good.
-pub(crate) const LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub(crate) const LIFE: Duration = Duration::from_hours(30 * 24);
 /// More logins than this are nobody's need; the oldest goes.
 const MOST: usize = 64;
 /// More tabs than this of one login are nobody's need; the oldest key goes.
@@ -70,7 +70,12 @@ impl Logins {
     }
 
     /// Lets a browser in. One that is in already gets a key for another tab.
-    pub(crate) fn begin(&self, cookie: Option<&str>, scope: Scope, now: SystemTime) -> Result<Given, NoSecret> {
+    pub(crate) fn begin(
+        &self,
+        cookie: Option<&str>,
+        scope: Scope,
+        now: SystemTime,
+    ) -> Result<Given, NoSecret> {
         let key = Secret::random()?;
         let mut open = self.lock();
         open.retain(|_, login| login.is_good(now));

@@ -20,9 +20,15 @@ pub(super) fn finished(mut description: OpenApi) -> OpenApi {
     let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer);
     let token = token.description(Some("For programs: the text of the file `token` in the data folder"));
     components.add_security_scheme("token", SecurityScheme::Http(token.build()));
-    let cookie = ApiKeyValue::with_description("jackfield_4180", "For browsers, with the key; its name ends with the port");
+    let cookie = ApiKeyValue::with_description(
+        "jackfield_4180",
+        "For browsers, with the key; its name ends with the port",
+    );
     components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
-    let key = ApiKeyValue::with_description(crate::access::KEY, "For browsers, with the cookie: what `POST /api/login` gave");
+    let key = ApiKeyValue::with_description(
+        crate::access::KEY,
+        "For browsers, with the cookie: what `POST /api/login` gave",
+    );
     components.add_security_scheme("key", SecurityScheme::ApiKey(ApiKey::Header(key)));
     let nothing: [&str; 0] = [];
     description.security = Some(vec![

@@ -1,14 +1,13 @@
 //! Files below a session's folder, and folders to begin one in.
 
 use axum::Json;
-use axum::extract::{Path, State};
-use jackfield_api::SessionId;
+use axum::extract::State;
 use jackfield_api::host::{FileContent, FileDiffs, FileList, FolderList};
 use jackfield_host::Against;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::given::Asked;
+use crate::given::{Asked, Named};
 use crate::refusal::{Failure, Refusal};
 use crate::router::Server;
 
@@ -35,7 +34,7 @@ pub(crate) struct PathAsked {
 )]
 pub(crate) async fn files(
     State(server): State<Server>,
-    Path(id): Path<SessionId>,
+    Named(id): Named,
     Asked(asked): Asked<PathAsked>,
 ) -> Result<Json<FileList>, Refusal> {
     Ok(Json(server.host.list_files(&id, &asked.path).await?))
@@ -52,7 +51,7 @@ pub(crate) async fn files(
 )]
 pub(crate) async fn file(
     State(server): State<Server>,
-    Path(id): Path<SessionId>,
+    Named(id): Named,
     Asked(asked): Asked<PathAsked>,
 ) -> Result<Json<FileContent>, Refusal> {
     Ok(Json(server.host.read_file(&id, &asked.path).await?))
@@ -77,7 +76,7 @@ pub(crate) struct FindAsked {
 )]
 pub(crate) async fn find(
     State(server): State<Server>,
-    Path(id): Path<SessionId>,
+    Named(id): Named,
     Asked(asked): Asked<FindAsked>,
 ) -> Result<Json<FileList>, Refusal> {
     let limit = asked.limit.unwrap_or(FOUND).clamp(1, FOUND);
@@ -113,7 +112,7 @@ pub(crate) enum AgainstAsked {
 )]
 pub(crate) async fn diff(
     State(server): State<Server>,
-    Path(id): Path<SessionId>,
+    Named(id): Named,
     Asked(asked): Asked<DiffAsked>,
 ) -> Result<Json<FileDiffs>, Refusal> {
     let against = match asked.against {

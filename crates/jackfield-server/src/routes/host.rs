@@ -52,8 +52,7 @@ pub(crate) async fn decisions(
     Asked(asked): Asked<DecisionsAsked>,
 ) -> Result<Json<Vec<Decision>>, Refusal> {
     let limit = asked.limit.unwrap_or(DECISIONS).clamp(1, DECISIONS);
-    let decisions = server.host.decisions(asked.session.as_ref(), asked.before, limit).await;
-    decisions.map(Json).map_err(|error| Refusal::internal(&error))
+    Ok(Json(server.host.decisions(asked.session.as_ref(), asked.before, limit).await?))
 }
 
 /// The rules that answer before a person is asked.
@@ -116,7 +115,7 @@ pub(crate) async fn search(
     Asked(asked): Asked<SearchAsked>,
 ) -> Result<Json<SearchHits>, Refusal> {
     let limit = asked.limit.unwrap_or(HITS).clamp(1, HITS);
-    server.host.search(&asked.q, limit).await.map(Json).map_err(|error| Refusal::internal(&error))
+    Ok(Json(server.host.search(&asked.q, limit).await?))
 }
 
 /// How money is grouped.
@@ -167,7 +166,7 @@ pub(crate) async fn costs(
         (ByAsked::Turn, Some(session)) => CostBy::Turn(session),
         (ByAsked::Turn, None) => return Err(Refusal::invalid("`by=turn` needs a `session`")),
     };
-    server.host.costs(by, asked.since).await.map(Json).map_err(|error| Refusal::internal(&error))
+    Ok(Json(server.host.costs(by, asked.since).await?))
 }
 
 /// The CLI's own history, newest first.

@@ -2,19 +2,19 @@
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use jackfield_api::Seq;
 use jackfield_api::host::{ItemPage, SessionPage, SessionSummary};
 use jackfield_api::socket::SentSnapshot;
-use jackfield_api::{Seq, SessionId};
 use jackfield_host::ExportFormat;
 use jackfield_host::store::{Archived, SessionQuery};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::given::Asked;
+use crate::given::{Asked, Named};
 use crate::refusal::{Failure, Refusal};
 use crate::router::Server;
 
@@ -74,7 +74,7 @@ pub(crate) async fn sessions(
         before: asked.before,
         limit: asked.limit.unwrap_or(SESSIONS).clamp(1, SESSIONS),
     };
-    server.host.sessions(query).await.map(Json).map_err(|error| Refusal::internal(&error))
+    Ok(Json(server.host.sessions(query).await?))
 }
 
 /// One session as a list shows it.
@@ -87,9 +87,9 @@ pub(crate) async fn sessions(
 )]
 pub(crate) async fn session(
     State(server): State<Server>,
-    Path(id): Path<SessionId>,
+    Named(id): Named,
 ) -> Result<Json<SessionSummary>, Refusal> {
-    let session = server.host.session(&id).await.map_err(|error| Refusal::internal(&error))?;
+    let session = server.host.session(&id).await?;
     session.map(Json).ok_or_else(|| Refusal::not_found("session"))
 }
 
@@ -104,7 +104,7 @@ pub(crate) async fn session(
 )]
 pub(crate) async fn snapshot(
     State(server): State<Server>,
-    Path(id): Path<SessionId>,
+    Named(id): Named,
 ) -> Result<Json<SentSnapshot>, Refusal> {
     Ok(Json(server.host.snapshot(&id).await?))
 }
@@ -128,11 +128,11 @@ pub(crate) struct ItemsAsked {
 )]
 pub(crate) async fn items(
     State(server): State<Server>,
-    Path(id): Path<SessionId>,
+    Named(id): Named,
     Asked(asked): Asked<ItemsAsked>,
 ) -> Result<Json<ItemPage>, Refusal> {
     let limit = asked.limit.unwrap_or(ITEMS).clamp(1, ITEMS);
-    server.host.items(&id, asked.before, limit).await.map(Json).map_err(|error| Refusal::internal(&error))
+    Ok(Json(server.host.items(&id, asked.before, limit).await?))
 }
 
 /// Which events.
@@ -154,11 +154,11 @@ pub(crate) struct EventsAsked {
 )]
 pub(crate) async fn events(
     State(server): State<Server>,
-    Path(id): Path<SessionId>,
+    Named(id): Named,
     Asked(asked): Asked<EventsAsked>,
 ) -> Result<Response, Refusal> {
     let after = asked.after.unwrap_or_default();
-    let pages = server.host.log(&id, after, LOG).await.map_err(|error| Refusal::internal(&error))?;
+    let pages = server.host.log(&id, after, LOG).await?;
     let lines: Vec<Bytes> = pages.into_iter().map(|page| page.lines).collect();
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from(lines.concat())).into_response())
 }
@@ -193,7 +193,7 @@ pub(crate) enum FormatAsked {
 )]
 pub(crate) async fn export(
     State(server): State<Server>,
-    Path(id): Path<SessionId>,
+    Named(id): Named,
     Asked(asked): Asked<ExportAsked>,
 ) -> Result<Response, Refusal> {
     let (format, kind, ending) = match asked.format {

@@ -5,6 +5,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use axum::extract::ws::Message;
 use futures_util::StreamExt as _;
@@ -28,7 +29,7 @@ pub(super) async fn read(
     orders: mpsc::Sender<Order>,
     pulse: &Pulse,
 ) -> Ending {
-    let under_way = Arc::new(Semaphore::new(COMMANDS));
+    let commands = Commands { host, client, under_way: Arc::new(Semaphore::new(COMMANDS)) };
     while let Some(message) = stream.next().await {
         pulse.felt();
         let text = match message {
@@ -53,32 +54,39 @@ pub(super) async fn read(
                 order(&orders, Order::Unsubscribe(subscribed.session_id)).await;
             }
             Ok(ClientFrame::Watch(_)) => order(&orders, Order::Watch).await,
-            Ok(ClientFrame::Command(given)) => match Arc::clone(&under_way).try_acquire_owned() {
-                Ok(permit) => {
-                    let mut answer = Box::pin(answer(host.clone(), client.clone(), *given));
-                    // What was sent first is begun first; what then has to wait does so by itself, and is done also
-                    // when the connection ends.
-                    if let Some(frame) = begun(answer.as_mut()).await {
-                        tell(&orders, frame).await;
-                        continue;
-                    }
-                    let orders = orders.clone();
-                    tokio::spawn(async move {
-                        let frame = answer.await;
-                        drop(permit);
-                        tell(&orders, frame).await;
-                    });
-                }
-                Err(_) => {
-                    let reason = format!("{COMMANDS} commands are under way; repeat it when one is answered");
-                    let rejection = Rejection { code: RejectionCode::NotNow, reason };
-                    tell(&orders, ServerFrame::Rejected(Rejected { id: given.id, rejection })).await;
-                }
-            },
+            Ok(ClientFrame::Command(given)) => commands.begin(*given, &orders).await,
             Err(reason) => tell(&orders, refused(reason)).await,
         }
     }
     Ending::Gone
+}
+
+struct Commands<'a> {
+    host: &'a Host,
+    client: &'a Client,
+    under_way: Arc<Semaphore>,
+}
+
+impl Commands<'_> {
+    /// Begins a command. What was sent first is begun first; what then has to wait does so by itself, and is done
+    /// also when the connection ends.
+    async fn begin(&self, given: GivenCommand, orders: &mpsc::Sender<Order>) {
+        let Ok(permit) = Arc::clone(&self.under_way).try_acquire_owned() else {
+            let reason = format!("{COMMANDS} commands are under way; repeat it when one is answered");
+            let rejection = Rejection { code: RejectionCode::NotNow, reason };
+            return tell(orders, ServerFrame::Rejected(Rejected { id: given.id, rejection })).await;
+        };
+        let mut answer = Box::pin(answer(self.host.clone(), self.client.clone(), given));
+        if let Some(frame) = begun(answer.as_mut()).await {
+            return tell(orders, frame).await;
+        }
+        let orders = orders.clone();
+        tokio::spawn(async move {
+            let frame = answer.await;
+            drop(permit);
+            tell(&orders, frame).await;
+        });
+    }
 }
 
 async fn answer(host: Host, client: Client, given: GivenCommand) -> ServerFrame {
@@ -92,12 +100,9 @@ async fn answer(host: Host, client: Client, given: GivenCommand) -> ServerFrame 
 
 /// Lets a future begin; what it gave, if it needed nothing more.
 async fn begun<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
-    std::future::poll_fn(|context| {
-        use std::task::Poll;
-        Poll::Ready(match future.as_mut().poll(context) {
-            Poll::Ready(output) => Some(output),
-            Poll::Pending => None,
-        })
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
     })
     .await
 }

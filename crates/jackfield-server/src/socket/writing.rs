@@ -39,26 +39,26 @@ pub(super) async fn write(
     mut orders: mpsc::Receiver<Order>,
     pulse: &Pulse,
 ) -> Ending {
-    let mut sources = Sources { host: host.clone(), at_work: FuturesUnordered::new(), handles: BTreeMap::new() };
+    let mut sources =
+        Sources { host: host.clone(), at_work: FuturesUnordered::new(), handles: BTreeMap::new() };
     let mut ping = interval_at(Instant::now() + PING, PING);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let now = orders.try_recv().ok().map(Input::Order).or_else(|| sources.ready().map(Input::Source));
-        let input = match now {
-            Some(input) => input,
-            None => {
-                // Nothing more is ready: what was gathered goes out.
-                if let Err(ending) = in_time(sink.flush()).await {
-                    return ending;
-                }
-                tokio::select! {
-                    order = orders.recv() => match order {
-                        Some(order) => Input::Order(order),
-                        None => return Ending::Gone,
-                    },
-                    source = sources.next() => Input::Source(source),
-                    _ = ping.tick() => Input::Ping,
-                }
+        let input = if let Some(input) = now {
+            input
+        } else {
+            // Nothing more is ready: what was gathered goes out.
+            if let Err(ending) = in_time(sink.flush()).await {
+                return ending;
+            }
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(order) => Input::Order(order),
+                    None => return Ending::Gone,
+                },
+                source = sources.next() => Input::Source(source),
+                _ = ping.tick() => Input::Ping,
             }
         };
         let frames = match input {
@@ -119,7 +119,7 @@ impl Sources {
     fn obey(&mut self, order: Order) -> Vec<Bytes> {
         match order {
             Order::Send(frame) => vec![frame],
-            Order::Subscribe(wanted) => return self.subscribe(wanted).into_iter().collect(),
+            Order::Subscribe(wanted) => self.subscribe(wanted).into_iter().collect(),
             Order::Unsubscribe(session_id) => {
                 self.stop(Some(&session_id));
                 vec![unsubscribed(session_id, None)]

@@ -94,9 +94,7 @@ async fn with_the_token_every_route_is_there() {
         let headers = [("authorization", bearer.as_str())];
         let answer = stage.ask(&format!("{method} {path}"), &headers, "").await;
         assert!(![401, 403, 405, 421, 500].contains(&answer.status), "{method} {path}: {answer:?}");
-        if answer.status == 404 {
-            assert!(answer.body.contains("session"), "{method} {path}: {answer:?}");
-        }
+        assert!(!answer.body.contains("no such route"), "{method} {path}: {answer:?}");
         let wrong = stage.ask(&format!("PATCH {path}"), &headers, "").await;
         assert_eq!(wrong.status, 405, "{path}: {wrong:?}");
     }
@@ -256,7 +254,8 @@ async fn s10_every_answer_is_dressed_and_none_has_a_cors_header() {
     assert_eq!(statuses, [200, 200, 404, 200, 401, 200, 404, 405, 403, 421]);
     for answer in answers {
         let policy = answer.header("content-security-policy").unwrap();
-        for word in ["default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "base-uri 'none'"] {
+        for word in ["default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "base-uri 'none'"]
+        {
             assert!(policy.contains(word), "{policy}");
         }
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));

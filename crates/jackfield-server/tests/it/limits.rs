@@ -27,13 +27,15 @@ async fn s24_what_is_too_large_is_refused() {
     assert_eq!(ask(stage.address, request("GET /api/desk", &head, "")).await.status, 431);
 
     let body = |bytes: usize| json!({ "rules": [], "x": "y".repeat(bytes) }).to_string();
-    let put = async |bytes: usize| ask(stage.address, request("PUT /api/rules", &headers, &body(bytes))).await;
+    let put =
+        async |bytes: usize| ask(stage.address, request("PUT /api/rules", &headers, &body(bytes))).await;
     assert_eq!(put(1024 * 1024 - 100).await.status, 200);
     let refused = put(1024 * 1024).await;
     assert_eq!((refused.status, refused.code().as_str()), (413, "too_large"));
 
     // A command may have pictures in it.
-    let picture = json!({ "type": "image", "media_type": "image/png", "base64": "A".repeat(5 * 1024 * 1024) });
+    let picture =
+        json!({ "type": "image", "media_type": "image/png", "base64": "A".repeat(5 * 1024 * 1024) });
     let command = json!({
         "id": new_id(), "session_id": new_id(),
         "command": { "type": "prompt", "uuid": new_id(), "content": [picture], "priority": "next" },
@@ -61,7 +63,8 @@ async fn s25_half_a_request_and_a_silent_connection_are_ended() {
         ("sec-websocket-version", "13"),
         ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
     ];
-    let upgrade = request("GET /api/socket", &upgrade, "").replace("connection: close", "connection: upgrade");
+    let upgrade =
+        request("GET /api/socket", &upgrade, "").replace("connection: close", "connection: upgrade");
     socket.write_all(upgrade.as_bytes()).await.unwrap();
     let mut begun = [0; 12];
     socket.read_exact(&mut begun).await.unwrap();
@@ -88,7 +91,8 @@ async fn f17_who_answers_no_ping_is_gone() {
         ("sec-websocket-version", "13"),
         ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
     ];
-    let upgrade = request("GET /api/socket", &upgrade, "").replace("connection: close", "connection: upgrade");
+    let upgrade =
+        request("GET /api/socket", &upgrade, "").replace("connection: close", "connection: upgrade");
     socket.write_all(upgrade.as_bytes()).await.unwrap();
     // A masked text frame by hand; the mask is zero.
     let hello = json!({ "type": "hello", "version": 1, "client": "dead" }).to_string();

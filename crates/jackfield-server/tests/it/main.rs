@@ -3,8 +3,11 @@
 
 mod access;
 mod desk;
+mod document;
 mod following;
 mod limits;
+mod page;
+mod python;
 mod real_cli;
 mod socket;
 mod stage;

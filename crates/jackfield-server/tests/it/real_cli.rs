@@ -28,8 +28,8 @@ async fn two_clients_watch_and_answer(version: &str) {
     let workspace = sandbox.places().workspace.to_string_lossy().into_owned();
     let Ok(Reply::Created(created)) = one.give(None, CreateSession::new(workspace)).await else { panic!() };
     let id = created.session_id;
-    let mut one = one.follow(&id, None).await;
-    let mut two = stage.client("two").await.follow(&id, None).await;
+    let mut one = one.follow(&id, Some(jackfield_api::Seq(0))).await;
+    let mut two = stage.client("two").await.follow(&id, Some(jackfield_api::Seq(0))).await;
     one.give(&id, prompt("write it")).await.unwrap();
     let pending_id = one.asked().await;
     assert_eq!(two.asked().await, pending_id);

@@ -143,7 +143,9 @@ impl Socket {
     pub(crate) async fn greet(&mut self, name: &str, key: Option<String>) {
         let hello = ClientHello { version: VERSION, client: name.to_owned(), key };
         self.send(&ClientFrame::Hello(hello)).await;
-        let Some(ServerFrame::Hello(hello)) = self.next().await else { panic!("no hello: {:?}", self.closed) };
+        let Some(ServerFrame::Hello(hello)) = self.next().await else {
+            panic!("no hello: {:?}", self.closed)
+        };
         self.hello = Some(hello);
     }
 
@@ -229,7 +231,14 @@ impl Socket {
     /// Follows a session by this connection alone.
     pub(crate) async fn follow(mut self, session_id: &SessionId, after: Option<Seq>) -> Follower {
         self.subscribe(session_id, after).await;
-        Follower { socket: self, cursor: after, begun: None, events: Vec::new(), read: 0, answers: Vec::new() }
+        Follower {
+            socket: self,
+            cursor: after,
+            begun: None,
+            events: Vec::new(),
+            read: 0,
+            answers: Vec::new(),
+        }
     }
 }
 
@@ -268,7 +277,9 @@ impl Follower {
             }
             Some(ServerFrame::Current(current)) => assert_eq!(current.seq, self.last()),
             Some(ServerFrame::Accepted(accepted)) => self.answers.push((accepted.id, Ok(accepted.reply))),
-            Some(ServerFrame::Rejected(rejected)) => self.answers.push((rejected.id, Err(rejected.rejection))),
+            Some(ServerFrame::Rejected(rejected)) => {
+                self.answers.push((rejected.id, Err(rejected.rejection)));
+            }
             Some(_) => {}
         }
         true

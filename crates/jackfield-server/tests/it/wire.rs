@@ -1,5 +1,6 @@
 //! Requests as bytes, so that they can be wrong in every way.
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -36,10 +37,10 @@ impl Answer {
 pub(crate) fn request(line: &str, headers: &[(&str, &str)], body: &str) -> String {
     let mut text = format!("{line} HTTP/1.1\r\nconnection: close\r\n");
     for (name, value) in headers {
-        text += &format!("{name}: {value}\r\n");
+        let _ = write!(text, "{name}: {value}\r\n");
     }
     if !body.is_empty() {
-        text += &format!("content-length: {}\r\n", body.len());
+        let _ = write!(text, "content-length: {}\r\n", body.len());
     }
     text + "\r\n" + body
 }
@@ -59,7 +60,7 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8
         // A server that refuses early may stop reading before everything is sent.
         let _ = stream.write_all(request).await;
         let mut answer = Vec::new();
-        let mut chunk = [0; 16 * 1024];
+        let mut chunk = vec![0; 16 * 1024];
         // The upgrade of a WebSocket keeps the connection open.
         while !answer.starts_with(b"HTTP/1.1 101") {
             match stream.read(&mut chunk).await {

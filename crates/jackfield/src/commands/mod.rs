@@ -7,16 +7,23 @@ mod completions;
 mod config;
 mod doctor;
 mod events;
+mod ide;
 mod man;
 mod replay;
+mod run;
 mod serve;
+mod sessions;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
+pub(crate) use ide::IdeFailure;
+pub(crate) use run::RunFailure;
+pub(crate) use run::reach::HostFailure;
 pub(crate) use serve::ServeFailure;
+pub(crate) use sessions::SessionsFailure;
 
 use crate::demo;
 use crate::failure::Failure;
@@ -31,6 +38,9 @@ pub(crate) enum Command {
     Completions(completions::Completions),
     Man(man::Man),
     Serve(serve::Serve),
+    Run(Box<run::Run>),
+    Sessions(sessions::Sessions),
+    Ide(ide::Ide),
     /// Hold a CLI process, and end its whole tree when the host is gone
     #[command(hide = true)]
     Guard {
@@ -57,6 +67,9 @@ impl Command {
             Self::Completions(completions) => completions.run()?,
             Self::Man(man) => man.run()?,
             Self::Serve(serve) => return serve.run(),
+            Self::Run(run) => return run.run(),
+            Self::Sessions(sessions) => return sessions.run(),
+            Self::Ide(ide) => return ide.run(),
             Self::Guard { words } => return Ok(jackfield_sdk::guard::run(words)),
             Self::DemoAgent { words } => return demo::run(&words),
         }

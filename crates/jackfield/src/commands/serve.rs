@@ -71,6 +71,9 @@ impl ServeFailure {
             Self::Serve(ServeError::Address { .. } | ServeError::NotLoopback(_)) => {
                 Some("`--listen 127.0.0.1:4180` is the usual place")
             }
+            Self::Serve(ServeError::Socket { .. }) => Some(
+                "the path of a socket can have about 100 characters; choose a shorter folder with `--data`",
+            ),
             Self::Store(StoreError::Newer { .. }) => {
                 Some("nothing was changed; use the newer version, or another folder with `--data`")
             }
@@ -106,11 +109,14 @@ pub(crate) fn settings(config: &Config, environment: &Environment) -> Result<Set
         Some((name.into(), Some(value.clone())))
     });
     let denied = claude.environment.deny.iter().map(|name| (name.into(), None));
+    // The only one of ours that an agent may see.
+    let speed = &variables::DEMO_SPEED;
+    let speed = speed.get(environment).map(|value| (speed.name.into(), Some(value.to_owned())));
     Ok(Settings {
         claude: claude.program.clone(),
         guard: Some(own("guard")),
         demo: config.demo.enabled.then(|| own("demo-agent")),
-        variables: allowed.chain(denied).collect(),
+        variables: allowed.chain(denied).chain(speed).collect(),
         model: claude.model.clone(),
         permission_mode: claude.permission_mode.clone(),
         bypass: if claude.allow_bypass { Bypass::Allowed } else { Bypass::Forbidden },
@@ -136,19 +142,22 @@ async fn served(
         Ok(host) => host,
         Err(StoreError::InUse { .. }) => {
             let link = link_of_running(&folder).await.map_err(ServeFailure::Running)?;
-            print(&format!("A host already runs on this data folder. A new link, good once and for a minute:\n\n  {link}\n"))?;
+            print(&format!(
+                "A host already runs on this data folder. A new link, good once and for a minute:\n\n  {link}\n"
+            ))?;
             browser.open(&folder, &link);
             return Ok(ExitCode::SUCCESS);
         }
         Err(error) => return Err(ServeFailure::Store(error).into()),
     };
-    let serving = match serve(host.clone(), Listen { address: config.server.listen, folder: folder.clone() }).await {
-        Ok(serving) => serving,
-        Err(error) => {
-            host.close().await;
-            return Err(ServeFailure::Serve(error).into());
-        }
-    };
+    let serving =
+        match serve(host.clone(), Listen { address: config.server.listen, folder: folder.clone() }).await {
+            Ok(serving) => serving,
+            Err(error) => {
+                host.close().await;
+                return Err(ServeFailure::Serve(error).into());
+            }
+        };
     let link = serving.link().map_err(ServeFailure::NoSecret)?;
     let address = serving.address();
     print(&format!(

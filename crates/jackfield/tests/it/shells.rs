@@ -7,8 +7,13 @@ use crate::program::{Finished, feed, run};
 
 /// The commands that the help shows.
 fn commands() -> Vec<String> {
-    let help = run(["--help"]).out;
-    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    commands_of(&[])
+}
+
+/// The commands of a command; most have none.
+fn commands_of(command: &[&str]) -> Vec<String> {
+    let help = run(command.iter().chain(&["--help"])).out;
+    let list = help.split("Commands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap();
     let names = list.lines().filter_map(|line| line.split_whitespace().next());
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
@@ -56,7 +61,11 @@ fn the_manual_has_a_page_for_each_command() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     pages.sort();
-    let mut expected: Vec<_> = commands().iter().map(|name| format!("jackfield-{name}.1")).collect();
+    let mut expected = Vec::new();
+    for name in commands() {
+        expected.push(format!("jackfield-{name}.1"));
+        expected.extend(commands_of(&[&name]).iter().map(|below| format!("jackfield-{name}-{below}.1")));
+    }
     expected.push("jackfield.1".to_owned());
     expected.sort();
     assert_eq!(pages, expected);

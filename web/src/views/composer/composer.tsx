@@ -34,6 +34,13 @@ export function Composer({ session }: { session: SessionId }) {
   const suggestions = useSuggestions(session, wish);
   const walk = useHistory(session);
   useGrowing(field, draft.text);
+  useEffect(() => {
+    // Behind a dialog that is just closing and gives the focus back.
+    const timer = setTimeout(() => {
+      if (!isTouch() && document.querySelector("dialog[open], .desk .card") === null) field.current?.focus();
+    }, 50);
+    return () => clearTimeout(timer);
+  }, []);
   useEffect(() => setPicked(0), [wish?.words, wish?.kind]);
   useEffect(() => {
     list.current?.children[picked]?.scrollIntoView({ block: "nearest" });
@@ -63,6 +70,8 @@ export function Composer({ session }: { session: SessionId }) {
     const outcome = await store.command(command, session, sent.command);
     setSending(false);
     if ("reply" in outcome) {
+      // Whoever says something wants to see what comes of it.
+      window.dispatchEvent(new CustomEvent("jackfield:follow"));
       dropDraft(session, sent);
       for (const picture of pictures) URL.revokeObjectURL(picture.address);
       setPictures([]);
@@ -72,7 +81,7 @@ export function Composer({ session }: { session: SessionId }) {
   };
   const add = async (given: Iterable<File>) => {
     try {
-      const read = await readPictures(given);
+      const read = await readPictures(given, pictures);
       setPictures((before) => [...before, ...read]);
     } catch (error) {
       store.tell(error instanceof Error ? error.message : String(error));
@@ -127,14 +136,21 @@ export function Composer({ session }: { session: SessionId }) {
       }}
     >
       <QueueList session={session} />
-      {suggestions.length > 0 && <SuggestionList id={listName} list={list} suggestions={suggestions} at={picked} onPick={pick} />}
+      {suggestions.length > 0 && (
+        <SuggestionList id={listName} list={list} suggestions={suggestions} at={picked} onPick={pick} />
+      )}
       <div className="composer-box">
         {pictures.length > 0 && (
           <div className="previews">
             {pictures.map((picture) => (
               <figure key={picture.id}>
                 <img src={picture.address} alt={picture.name} />
-                <button type="button" className="icon" aria-label={`Leave out ${picture.name}`} onClick={() => setPictures(pictures.filter((each) => each !== picture))}>
+                <button
+                  type="button"
+                  className="icon"
+                  aria-label={`Leave out ${picture.name}`}
+                  onClick={() => setPictures(pictures.filter((each) => each !== picture))}
+                >
                   <X size={12} />
                 </button>
               </figure>
@@ -152,7 +168,15 @@ export function Composer({ session }: { session: SessionId }) {
           aria-controls={suggestions.length > 0 ? listName : undefined}
           aria-activedescendant={suggestions.length > 0 ? `${listName}-${picked}` : undefined}
           aria-autocomplete="list"
-          placeholder={archived ? "Archived; a prompt brings it back" : running ? "Say something to the running turn" : "Ask, or type / for commands and @ for files"}
+          placeholder={
+            archived
+              ? "This session is archived"
+              : running
+                ? "Say something to the running turn"
+                : isNarrow()
+                  ? "Ask; / for commands, @ for files"
+                  : "Ask, or type / for commands and @ for files"
+          }
           onChange={(event) => {
             setClosed(false);
             walk.end();
@@ -171,12 +195,31 @@ export function Composer({ session }: { session: SessionId }) {
           <Switches session={session} />
           <ContextGauge session={session} />
           <span className="space" />
-          <input ref={files} type="file" accept="image/*" multiple hidden onChange={(event) => void add(event.target.files ?? [])} />
-          <button type="button" className="quiet icon" aria-label="Add pictures" title="Add pictures" onClick={() => files.current?.click()}>
+          <input
+            ref={files}
+            type="file"
+            accept="image/*"
+            multiple
+            hidden
+            onChange={(event) => void add(event.target.files ?? [])}
+          />
+          <button
+            type="button"
+            className="quiet icon"
+            aria-label="Add pictures"
+            title="Add pictures"
+            onClick={() => files.current?.click()}
+          >
             <ImagePlus size={17} />
           </button>
           {running && (
-            <button type="button" className="stop" aria-label="Stop this turn" title="Stop this turn (Esc)" onClick={() => store.ask({ type: "interrupt" }, session)}>
+            <button
+              type="button"
+              className="stop"
+              aria-label="Stop this turn"
+              title="Stop this turn (Esc)"
+              onClick={() => store.ask({ type: "interrupt" }, session)}
+            >
               <CircleStop size={17} /> Stop
             </button>
           )}
@@ -192,7 +235,13 @@ export function Composer({ session }: { session: SessionId }) {
               <ChevronDown size={16} />
             </Menu>
           )}
-          <button type="submit" className="primary icon send" aria-label={offline ? "Send as soon as the host is there" : "Send"} title="Send" disabled={sending || (draft.text.trim() === "" && pictures.length === 0)}>
+          <button
+            type="submit"
+            className="primary icon send"
+            aria-label={offline ? "Send as soon as the host is there" : "Send"}
+            title="Send"
+            disabled={sending || (draft.text.trim() === "" && pictures.length === 0)}
+          >
             <ArrowUp size={18} />
           </button>
         </div>
@@ -244,6 +293,10 @@ function useHistory(session: SessionId) {
       return at.current === null ? own.current : (all[next] ?? null);
     },
   };
+}
+
+function isNarrow(): boolean {
+  return matchMedia("(max-width: 760px)").matches;
 }
 
 function isTouch(): boolean {

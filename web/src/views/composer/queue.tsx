@@ -20,7 +20,15 @@ export function QueueList({ session }: { session: SessionId }) {
   );
 }
 
-function Waiting({ session, prompt, above }: { session: SessionId; prompt: QueuedPrompt; above: QueuedPrompt | undefined }) {
+function Waiting({
+  session,
+  prompt,
+  above,
+}: {
+  session: SessionId;
+  prompt: QueuedPrompt;
+  above: QueuedPrompt | undefined;
+}) {
   const [edited, setEdited] = useState<string | null>(null);
   const { uuid, text, priority } = prompt;
   const change = (words: string, urgency: QueuedPrompt["priority"]) => {
@@ -60,17 +68,41 @@ function Waiting({ session, prompt, above }: { session: SessionId; prompt: Queue
       {uuid !== null && (
         <span className="queue-actions">
           {above?.uuid != null && (
-            <button type="button" className="quiet icon" aria-label="Move up" title="Move up" onClick={() => store.ask({ type: "reorder_queued", order: [uuid] }, session)}>
+            <button
+              type="button"
+              className="quiet icon"
+              aria-label="Move up"
+              title="Move up"
+              onClick={() => store.ask({ type: "reorder_queued", order: [uuid] }, session)}
+            >
               <ArrowUp size={14} />
             </button>
           )}
-          <button type="button" className="quiet icon" aria-label="Stop and send now" title="Stop and send now" onClick={() => change(text, "now")}>
+          <button
+            type="button"
+            className="quiet icon"
+            aria-label="Stop and send now"
+            title="Stop and send now"
+            onClick={() => change(text, "now")}
+          >
             <Zap size={14} />
           </button>
-          <button type="button" className="quiet icon" aria-label="Change" title="Change" onClick={() => setEdited(text)}>
+          <button
+            type="button"
+            className="quiet icon"
+            aria-label="Change"
+            title="Change"
+            onClick={() => setEdited(text)}
+          >
             <Pencil size={14} />
           </button>
-          <button type="button" className="quiet icon" aria-label="Take back" title="Take back" onClick={() => store.ask({ type: "cancel_queued", uuid }, session)}>
+          <button
+            type="button"
+            className="quiet icon"
+            aria-label="Take back"
+            title="Take back"
+            onClick={() => store.ask({ type: "cancel_queued", uuid }, session)}
+          >
             <X size={14} />
           </button>
         </span>

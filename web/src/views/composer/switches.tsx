@@ -4,7 +4,7 @@ import type { SessionId } from "../../contract";
 import { keep, kept } from "../../kept";
 import { tokens } from "../../text/format";
 import { store, useKnown, useOpened, useSummary } from "../../use";
-import { BYPASS, MODELS, MODES, modelLabel, modeLabel, THINKING } from "./modes";
+import { BYPASS, MODELS, MODES, modeLabel, modelLabel, THINKING } from "./modes";
 
 /** The mode of a session. */
 export function useMode(session: SessionId): string {
@@ -44,7 +44,9 @@ export function Switches({ session }: { session: SessionId }) {
         value={current}
         onChange={(event) => store.ask({ type: "set_model", model: event.target.value || null }, session)}
       >
-        {!MODELS.some(([name]) => name === current) && <option value={current}>{current === "" ? "default model" : modelLabel(current)}</option>}
+        {!MODELS.some(([name]) => name === current) && (
+          <option value={current}>{current === "" ? "default model" : modelLabel(current)}</option>
+        )}
         {MODELS.map(([name, label]) => (
           <option key={name} value={name}>
             {label}
@@ -90,7 +92,14 @@ export function ContextGauge({ session }: { session: SessionId }) {
     >
       <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden>
         <circle cx="9" cy="9" r="7" className="track" />
-        <circle cx="9" cy="9" r="7" className="fill" strokeDasharray={`${round * share} ${round}`} transform="rotate(-90 9 9)" />
+        <circle
+          cx="9"
+          cy="9"
+          r="7"
+          className="fill"
+          strokeDasharray={`${round * share} ${round}`}
+          transform="rotate(-90 9 9)"
+        />
       </svg>
       {per} %
     </span>

@@ -19,10 +19,7 @@ export function useAnswer(session: SessionId, request: PermissionRequest) {
     if (sending) return;
     setSending(true);
     given.add(`${session} ${request.pending_id}`);
-    const outcome = await store.command(
-      { type: "answer", pending_id: request.pending_id, verdict },
-      session,
-    );
+    const outcome = await store.command({ type: "answer", pending_id: request.pending_id, verdict }, session);
     if ("rejection" in outcome) {
       given.delete(`${session} ${request.pending_id}`);
       setSending(false);

@@ -1,5 +1,5 @@
 // One open question, whatever its kind: the same frame, filled by what is asked.
-import { memo, useEffect, useRef } from "react";
+import { memo, type SyntheticEvent, useEffect, useRef, useState } from "react";
 import type { PermissionRequest, SessionId } from "../../contract";
 import { Shown } from "../../text/shown";
 import { ElicitationBody } from "./elicitation";
@@ -7,8 +7,8 @@ import { PlanBody } from "./plan";
 import { QuestionsBody } from "./questions";
 import { ToolBody } from "./tool";
 
-/** Keys do nothing so shortly after a card came: they were meant for something else. */
-const KEYS_AFTER_MS = 500;
+/** Keys and clicks do nothing so shortly after a card came: they were meant for something else. */
+const ANSWERABLE_AFTER_MS = 500;
 
 /** Where a card lies. */
 export type Place = "desk" | "list";
@@ -25,9 +25,17 @@ export interface InCard {
 export const Card = memo(function Card(props: InCard & { count?: string }) {
   const { request, place } = props;
   const element = useRef<HTMLElement>(null);
-  const came = useRef(0);
+  const [answerable, setAnswerable] = useState(false);
   useEffect(() => {
-    came.current = performance.now();
+    const timer = setTimeout(() => setAnswerable(true), ANSWERABLE_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  const guard = (event: SyntheticEvent) => {
+    if (answerable) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  useEffect(() => {
     // Whoever is writing goes on writing; everybody else can answer with one key.
     const active = document.activeElement;
     const writing = active instanceof HTMLTextAreaElement && active.value !== "";
@@ -37,15 +45,12 @@ export const Card = memo(function Card(props: InCard & { count?: string }) {
   return (
     <section
       ref={element}
-      className={`card ${request.kind} ${place}`}
+      className={`card asks-${request.kind} on-${place}`}
       aria-label={TITLES[request.kind]}
       tabIndex={-1}
-      onKeyDownCapture={(event) => {
-        if (performance.now() - came.current < KEYS_AFTER_MS) {
-          event.preventDefault();
-          event.stopPropagation();
-        }
-      }}
+      data-answerable={answerable}
+      onKeyDownCapture={guard}
+      onClickCapture={guard}
       onKeyDown={(event) => {
         const { target } = event;
         const typing = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;

@@ -12,7 +12,10 @@ export function Desk({ session }: { session: SessionId }) {
   const pending = useOpened(session, (opened) => opened.transcript.pending);
   const cwd = useSummary(session)?.cwd;
   const [at, setAt] = useState(0);
-  useElsewhere(session, pending.map((request) => request.pending_id));
+  useElsewhere(
+    session,
+    pending.map((request) => request.pending_id),
+  );
   const place = Math.min(at, pending.length - 1);
   const request = pending[place];
   if (request === undefined) return null;
@@ -28,10 +31,22 @@ export function Desk({ session }: { session: SessionId }) {
       />
       {pending.length > 1 && (
         <div className="desk-walk">
-          <button type="button" className="quiet icon" aria-label="The question before" disabled={place === 0} onClick={() => setAt(place - 1)}>
+          <button
+            type="button"
+            className="quiet icon"
+            aria-label="The question before"
+            disabled={place === 0}
+            onClick={() => setAt(place - 1)}
+          >
             <ChevronLeft size={16} />
           </button>
-          <button type="button" className="quiet icon" aria-label="The next question" disabled={place === pending.length - 1} onClick={() => setAt(place + 1)}>
+          <button
+            type="button"
+            className="quiet icon"
+            aria-label="The next question"
+            disabled={place === pending.length - 1}
+            onClick={() => setAt(place + 1)}
+          >
             <ChevronRight size={16} />
           </button>
         </div>

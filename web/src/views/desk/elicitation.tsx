@@ -23,7 +23,12 @@ export function ElicitationBody({ session, request }: InCard) {
   const { answer, sending } = useAnswer(session, request);
   const { properties = {}, required = [] } = (request.schema ?? {}) as Form;
   const [values, setValues] = useState<Record<string, Json>>(() =>
-    Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, field.default ?? (field.type === "boolean" ? false : "")])),
+    Object.fromEntries(
+      Object.entries(properties).map(([name, field]) => [
+        name,
+        field.default ?? (field.type === "boolean" ? false : ""),
+      ]),
+    ),
   );
   const complete = required.every((name) => values[name] !== "" && values[name] !== undefined);
   const isForm = Object.keys(properties).length > 0;
@@ -39,13 +44,24 @@ export function ElicitationBody({ session, request }: InCard) {
         <Shown text={request.message ?? request.tool_title} />
       </p>
       {Object.entries(properties).map(([name, field]) => (
-        <FieldInput key={name} name={name} field={field} value={values[name]} onChange={(value) => setValues({ ...values, [name]: value })} />
+        <FieldInput
+          key={name}
+          name={name}
+          field={field}
+          value={values[name]}
+          onChange={(value) => setValues({ ...values, [name]: value })}
+        />
       ))}
       <div className="actions">
         <button type="submit" className="primary" data-key="Enter" disabled={!complete || sending}>
           {sending ? "Sending …" : isForm ? "Send" : "Yes"} <kbd>↵</kbd>
         </button>
-        <button type="button" data-key="d" disabled={sending} onClick={() => void answer({ type: "deny", message: "", interrupt: false })}>
+        <button
+          type="button"
+          data-key="d"
+          disabled={sending}
+          onClick={() => void answer({ type: "deny", message: "", interrupt: false })}
+        >
           {isForm ? "Decline" : "No"} <kbd>D</kbd>
         </button>
       </div>
@@ -53,7 +69,17 @@ export function ElicitationBody({ session, request }: InCard) {
   );
 }
 
-function FieldInput({ name, field, value, onChange }: { name: string; field: Field; value: Json; onChange: (value: Json) => void }) {
+function FieldInput({
+  name,
+  field,
+  value,
+  onChange,
+}: {
+  name: string;
+  field: Field;
+  value: Json;
+  onChange: (value: Json) => void;
+}) {
   const words = field.title ?? name;
   if (field.type === "boolean") {
     return (
@@ -77,7 +103,11 @@ function FieldInput({ name, field, value, onChange }: { name: string; field: Fie
         <input
           type={field.type === "number" || field.type === "integer" ? "number" : "text"}
           value={String(value ?? "")}
-          onChange={(event) => onChange(field.type === "number" || field.type === "integer" ? event.target.valueAsNumber : event.target.value)}
+          onChange={(event) =>
+            onChange(
+              field.type === "number" || field.type === "integer" ? event.target.valueAsNumber : event.target.value,
+            )
+          }
         />
       )}
       {field.description !== undefined && <span className="faint">{field.description}</span>}

@@ -16,7 +16,7 @@ export function PlanBody({ session, request, place }: InCard) {
   };
   return (
     <>
-      <div className={`plan ${place}`} tabIndex={0} role="document" aria-label="The plan">
+      <div className={`plan-text on-${place}`} tabIndex={0} role="document" aria-label="The plan">
         <Markdown text={request.plan ?? ""} growth="finished" />
       </div>
       {commenting ? (
@@ -28,7 +28,13 @@ export function PlanBody({ session, request, place }: InCard) {
         />
       ) : (
         <div className="actions">
-          <button type="button" className="primary" data-key="Enter" disabled={sending} onClick={() => accept("acceptEdits")}>
+          <button
+            type="button"
+            className="primary"
+            data-key="Enter"
+            disabled={sending}
+            onClick={() => accept("acceptEdits")}
+          >
             {sending ? "Sending …" : "Accept and act"} <kbd>↵</kbd>
           </button>
           <button type="button" data-key="a" disabled={sending} onClick={() => accept("default")}>

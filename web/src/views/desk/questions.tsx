@@ -44,7 +44,13 @@ export function QuestionsBody({ session, request }: InCard) {
         <button type="submit" className="primary" data-key="Enter" disabled={!complete || sending}>
           {sending ? "Sending …" : "Answer"} <kbd>↵</kbd>
         </button>
-        <button type="button" disabled={sending} onClick={() => void answer({ type: "deny", message: "The user does not want to answer this.", interrupt: false })}>
+        <button
+          type="button"
+          disabled={sending}
+          onClick={() =>
+            void answer({ type: "deny", message: "The user does not want to answer this.", interrupt: false })
+          }
+        >
           Do not answer
         </button>
       </div>
@@ -67,7 +73,11 @@ function OneQuestion({
   const toggle = (label: string) => {
     const on = chosen.options.includes(label);
     if (!several) onChoose({ options: on ? [] : [label], own: "" });
-    else onChoose({ ...chosen, options: on ? chosen.options.filter((each) => each !== label) : [...chosen.options, label] });
+    else
+      onChoose({
+        ...chosen,
+        options: on ? chosen.options.filter((each) => each !== label) : [...chosen.options, label],
+      });
   };
   return (
     <fieldset>

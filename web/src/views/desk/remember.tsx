@@ -30,9 +30,19 @@ export function RememberChoice({
   };
   return (
     <div className="remember">
-      <input id={name} type="checkbox" data-key="a" checked={on} onChange={(event) => choose(event.target.checked, where)} />
+      <input
+        id={name}
+        type="checkbox"
+        data-key="a"
+        checked={on}
+        onChange={(event) => choose(event.target.checked, where)}
+      />
       <label htmlFor={name}>
-        Remember: {suggestions.map((suggestion, at) => <Suggestion key={`${at}`} suggestion={suggestion} />)} <kbd>A</kbd>
+        Remember:{" "}
+        {suggestions.map((suggestion, at) => (
+          <Suggestion key={`${at}`} suggestion={suggestion} />
+        ))}{" "}
+        <kbd>A</kbd>
       </label>
       <label className="where">
         <span className="unseen">Where it is kept</span>

@@ -35,23 +35,50 @@ export function ToolBody({ session, request, cwd, place }: InCard) {
       ) : (
         <label className="edit">
           <span>{field === null ? "Its input, as JSON" : `Its ${field}`}</span>
-          <textarea value={edited} rows={Math.min(14, edited.split("\n").length + 1)} spellCheck={false} onChange={(event) => setEdited(event.target.value)} />
+          <textarea
+            value={edited}
+            rows={Math.min(14, edited.split("\n").length + 1)}
+            spellCheck={false}
+            onChange={(event) => setEdited(event.target.value)}
+          />
           {input === null && <span className="bad">this is no JSON object</span>}
         </label>
       )}
       {request.suggestions.length > 0 && <RememberChoice suggestions={request.suggestions} onChange={setRemember} />}
       {denying ? (
-        <DenyForm onDeny={(message, interrupt) => void answer({ type: "deny", message, interrupt })} onBack={() => setDenying(false)} />
+        <DenyForm
+          onDeny={(message, interrupt) => void answer({ type: "deny", message, interrupt })}
+          onBack={() => setDenying(false)}
+        />
       ) : (
         <div className="actions">
-          <button type="button" className="primary" data-key="Enter" disabled={sending || input === null} onClick={() => allow(remember)}>
-            {sending ? "Sending …" : remember.length > 0 ? "Allow and remember" : edited !== null ? "Allow as edited" : "Allow"} <kbd>↵</kbd>
+          <button
+            type="button"
+            className="primary"
+            data-key="Enter"
+            disabled={sending || input === null}
+            onClick={() => allow(remember)}
+          >
+            {sending
+              ? "Sending …"
+              : remember.length > 0
+                ? "Allow and remember"
+                : edited !== null
+                  ? "Allow as edited"
+                  : "Allow"}{" "}
+            <kbd>↵</kbd>
           </button>
           <button type="button" data-key="d" disabled={sending} onClick={() => setDenying(true)}>
             Deny <kbd>D</kbd>
           </button>
           {place === "desk" && (
-            <button type="button" className="quiet" data-key="e" disabled={sending} onClick={() => setEdited(edited === null ? textOf(request, field) : null)}>
+            <button
+              type="button"
+              className="quiet"
+              data-key="e"
+              disabled={sending}
+              onClick={() => setEdited(edited === null ? textOf(request, field) : null)}
+            >
               {edited === null ? "Edit" : "As it was"} <kbd>E</kbd>
             </button>
           )}
@@ -181,7 +208,9 @@ function inputOf(request: PermissionRequest, field: string | null, text: string)
   if (field !== null) return { ...(request.input as Record<string, unknown>), [field]: text };
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
   } catch {
     return null;
   }

@@ -1,6 +1,15 @@
 // Lines between what is said: notices, errors with a next step, the end of a turn or a run.
 import { CircleAlert, Info, Minimize2, RotateCcw, TriangleAlert } from "lucide-react";
-import type { Compaction, Error as TurnError, Notice, RunEnded, Seq, SessionId, TurnFigures, TurnNumber } from "../../contract";
+import type {
+  Compaction,
+  Notice,
+  RunEnded,
+  Seq,
+  SessionId,
+  Error as TurnError,
+  TurnFigures,
+  TurnNumber,
+} from "../../contract";
 import { dollars, duration, tokens } from "../../text/format";
 import { store, useOpened } from "../../use";
 
@@ -63,7 +72,9 @@ export function CompactionLine({ compaction }: { compaction: Compaction }) {
           : status === "failed"
             ? `The conversation could not be made shorter: ${compaction.message ?? "no reason was given"}`
             : "The conversation so far was summarised"}
-        {status === "complete" && pre_tokens !== null && ` (${tokens(pre_tokens)} → ${post_tokens === null ? "?" : tokens(post_tokens)} tokens)`}
+        {status === "complete" &&
+          pre_tokens !== null &&
+          ` (${tokens(pre_tokens)} → ${post_tokens === null ? "?" : tokens(post_tokens)} tokens)`}
       </p>
     </div>
   );
@@ -79,7 +90,7 @@ export function CompleteLine({ figures }: { figures: TurnFigures }) {
     `${figures.output_tokens} written`,
     `the API took ${duration(figures.duration_api_ms)}`,
   ].join(", ");
-  const stopped = figures.terminal_reason !== null && figures.terminal_reason.startsWith("aborted");
+  const stopped = figures.terminal_reason?.startsWith("aborted") ?? false;
   return (
     <p className="turn-end" title={details}>
       {stopped && <span>stopped</span>}
@@ -126,7 +137,8 @@ const RUN_ENDS: Record<string, string> = {
 };
 
 function nextStep(code: string): string {
-  if (/rate_limit|429|overloaded|529/.test(code)) return "The API is busy or your limit is reached. Wait a little, then try again.";
+  if (/rate_limit|429|overloaded|529/.test(code))
+    return "The API is busy or your limit is reached. Wait a little, then try again.";
   if (/auth|401|403|login/.test(code)) return "Log in with `claude` in a terminal, then try again.";
   if (/billing|credit|402/.test(code)) return "Check the account's balance, then try again.";
   if (/max_turns/.test(code)) return "The limit of steps was reached. Say “go on” to continue.";

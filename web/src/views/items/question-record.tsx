@@ -1,7 +1,7 @@
 // What is left of a question in the conversation: how it ended, and who decided.
 import { Check, CircleHelp, X } from "lucide-react";
 import { memo } from "react";
-import type { ContentOf } from "../../contract";
+import type { ContentOf, PermissionKind } from "../../contract";
 import { clock, shortTitle } from "../../text/format";
 import { Shown } from "../../text/shown";
 
@@ -16,14 +16,15 @@ export const QuestionRecord = memo(function QuestionRecord({
   cwd: string | undefined;
 }) {
   const { request, ending } = question;
-  const title = shortTitle(request.tool_title || request.message || request.kind, cwd);
+  const title = TITLES[request.kind] ?? shortTitle(request.tool_title || request.message || "", cwd);
   // As long as it is open, it lies on the desk.
   if (ending === null) return null;
   const { outcome, by, message } = ending;
   const Icon = outcome === "allowed" ? Check : outcome === "denied" ? X : CircleHelp;
   return (
     <p className={`question-record ${outcome ?? "withdrawn"}`} title={`asked at ${clock(at)}`}>
-      <Icon size={14} aria-hidden /> <span>{ENDINGS[outcome ?? "withdrawn"]}</span>
+      <Icon size={14} aria-hidden />{" "}
+      <span>{request.kind === "question" && outcome === "allowed" ? "Answered" : ENDINGS[outcome ?? "withdrawn"]}</span>
       {by !== null && <span>by {by}</span>}
       <span className="question-title">
         <Shown text={title} />
@@ -32,6 +33,8 @@ export const QuestionRecord = memo(function QuestionRecord({
     </p>
   );
 });
+
+const TITLES: Partial<Record<PermissionKind, string>> = { question: "the questions", plan: "the plan" };
 
 const ENDINGS = {
   allowed: "Allowed",

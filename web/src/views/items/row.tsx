@@ -4,8 +4,8 @@ import type { Item, Seq, SessionId } from "../../contract";
 import { store, useItem } from "../../use";
 import { ToolCard } from "../tools/card";
 import { CompactionLine, CompleteLine, ErrorLine, NoticeLine, RunEndedLine } from "./lines";
-import { Said, Thought } from "./said";
 import { QuestionRecord } from "./question-record";
+import { Said, Thought } from "./said";
 import { UserMessage } from "./user-message";
 
 /** The item that began with this event. */

@@ -5,8 +5,8 @@ import type { ContentOf, Item, SessionId } from "../../contract";
 import { copyText } from "../../text/code";
 import { bytes } from "../../text/format";
 import { Menu } from "../../ui/menu";
-import { fork } from "../session/fork";
 import { putDraft } from "../composer/draft";
+import { fork } from "../session/fork";
 import { RewindDialog } from "../session/rewind";
 
 /** A prompt. */

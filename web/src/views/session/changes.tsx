@@ -1,13 +1,13 @@
 // Files changed: by this session, or in the folder as a whole; lines can be commented, and the comments sent.
-import { MessageSquarePlus } from "lucide-react";
+import { ChevronRight, MessageSquarePlus } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import * as api from "../../api";
 import type { ContentOf, FileDiffs, Seq, SessionId } from "../../contract";
-import { find } from "../../transcript/items";
-import type { Transcript } from "../../transcript/reduce";
 import { compare, type DiffLine, readDiff } from "../../text/diff";
 import { DiffCount, DiffView } from "../../text/diff-view";
 import { below, several } from "../../text/format";
+import { find } from "../../transcript/items";
+import type { Transcript } from "../../transcript/reduce";
 import { useOpened, useSummary } from "../../use";
 import { draftOf, putDraft } from "../composer/draft";
 import { PanelFrame } from "./panel";
@@ -76,7 +76,13 @@ function FileChange({
   comments: ReadonlyMap<string, string>;
   onComments: (comments: ReadonlyMap<string, string>) => void;
 }) {
-  const placeOf = (line: DiffLine) => `${file.path}:${line.new ?? line.old}`;
+  const [reviewed, setReviewed] = useState(false);
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const open = chosen ?? !reviewed;
+  // What changes again wants another look.
+  useEffect(() => setReviewed(false), [file.lines]);
+  const placeOf = (line: DiffLine) =>
+    line.new === null ? `${file.path}:${line.old} (before)` : `${file.path}:${line.new}`;
   const set = (line: DiffLine, text: string | null) => {
     const next = new Map(comments);
     if (text === null) next.delete(placeOf(line));
@@ -84,38 +90,54 @@ function FileChange({
     onComments(next);
   };
   return (
-    <details className="file-change" open>
-      <summary>
-        <code>{file.path}</code> <DiffCount lines={file.lines} />
-        {file.note !== null && <span className="tag">{file.note}</span>}
-      </summary>
-      <DiffView
-        lines={file.lines}
-        path={file.path}
-        atFirst={200}
-        onLine={(line) => set(line, comments.get(placeOf(line)) ?? "")}
-        after={(line) => {
-          const text = comments.get(placeOf(line));
-          if (text === undefined || line.kind === "hunk") return null;
-          return (
-            <div className="line-comment">
-              <MessageSquarePlus size={14} aria-hidden />
-              <textarea
-                autoFocus
-                rows={2}
-                aria-label={`Comment on ${placeOf(line)}`}
-                value={text}
-                onChange={(event) => set(line, event.target.value)}
-                onKeyDown={(event) => {
-                  event.stopPropagation();
-                  if (event.key === "Escape") set(line, null);
-                }}
-              />
-            </div>
-          );
-        }}
-      />
-    </details>
+    <section className="file-change" aria-label={file.path}>
+      <header>
+        <button type="button" className="quiet" aria-expanded={open} onClick={() => setChosen(!open)}>
+          <ChevronRight size={15} className="turns" aria-hidden />
+          <code>{file.path}</code> <DiffCount lines={file.lines} />
+          {file.note !== null && <span className="tag">{file.note}</span>}
+        </button>
+        <label className="reviewed">
+          <input
+            type="checkbox"
+            checked={reviewed}
+            onChange={(event) => {
+              setReviewed(event.target.checked);
+              setChosen(null);
+            }}
+          />{" "}
+          reviewed
+        </label>
+      </header>
+      {open && (
+        <DiffView
+          lines={file.lines}
+          path={file.path}
+          atFirst={200}
+          onLine={(line) => set(line, comments.get(placeOf(line)) ?? "")}
+          after={(line) => {
+            const text = comments.get(placeOf(line));
+            if (text === undefined || line.kind === "hunk") return null;
+            return (
+              <div className="line-comment">
+                <MessageSquarePlus size={14} aria-hidden />
+                <textarea
+                  autoFocus
+                  rows={2}
+                  aria-label={`Comment on ${placeOf(line)}`}
+                  value={text}
+                  onChange={(event) => set(line, event.target.value)}
+                  onKeyDown={(event) => {
+                    event.stopPropagation();
+                    if (event.key === "Escape") set(line, null);
+                  }}
+                />
+              </div>
+            );
+          }}
+        />
+      )}
+    </section>
   );
 }
 
@@ -131,14 +153,18 @@ function useSessionChanges(session: SessionId): readonly Changed[] {
   );
 }
 
-function changeOf(seqs: readonly Seq[], { items }: Pick<Transcript, "items">): { lines: DiffLine[]; note: string | null } {
+function changeOf(
+  seqs: readonly Seq[],
+  { items }: Pick<Transcript, "items">,
+): { lines: DiffLine[]; note: string | null } {
   const found = seqs.flatMap((seq) => {
     const content = find(items, seq)?.content;
     return content?.type === "file" ? [content] : [];
   });
   const [first, last] = [found[0], found.at(-1)];
   const note = seqs.length > 1 ? `${seqs.length} edits` : null;
-  const whole = (file: ContentOf<"file"> | undefined) => file !== undefined && !file.truncated && file.new_content !== null;
+  const whole = (file: ContentOf<"file"> | undefined) =>
+    file !== undefined && !file.truncated && file.new_content !== null;
   if (found.length > 1 && whole(first) && whole(last)) {
     return { lines: compare(first?.old_content ?? "", last?.new_content ?? ""), note };
   }
@@ -159,6 +185,10 @@ function useFolderChanges(session: SessionId, wanted: boolean): readonly Changed
   }, [session, wanted, state]);
   return useMemo(() => {
     if (diffs === null || diffs instanceof Error) return diffs;
-    return diffs.files.map((file) => ({ path: file.path, lines: readDiff(file.diff ?? ""), note: file.diff === null ? `${file.status}, not text` : file.status }));
+    return diffs.files.map((file) => ({
+      path: file.path,
+      lines: readDiff(file.diff ?? ""),
+      note: file.diff === null ? `${file.status}, not text` : file.status,
+    }));
   }, [diffs]);
 }

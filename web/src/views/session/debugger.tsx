@@ -16,8 +16,12 @@ export default function DebuggerPanel({ session, onClose }: { session: SessionId
   const last = events.at(-1)?.seq ?? 0;
   const load = useCallback(async () => {
     const text = await api.events(session, last).catch(() => "");
-    const fresh = text.split("\n").filter(Boolean).map((line) => JSON.parse(line) as Event);
-    if (fresh.length > 0) setEvents((before) => [...before, ...fresh.filter((event) => event.seq > (before.at(-1)?.seq ?? 0))]);
+    const fresh = text
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Event);
+    if (fresh.length > 0)
+      setEvents((before) => [...before, ...fresh.filter((event) => event.seq > (before.at(-1)?.seq ?? 0))]);
   }, [session, last]);
   useEffect(() => {
     if (last >= seq) return;
@@ -29,7 +33,10 @@ export default function DebuggerPanel({ session, onClose }: { session: SessionId
     return wanted === "" ? events : events.filter((event) => JSON.stringify(event).toLowerCase().includes(wanted));
   }, [events, words]);
   const save = () => {
-    const blob = new Blob(events.map((event) => `${JSON.stringify(event)}\n`), { type: "application/x-ndjson" });
+    const blob = new Blob(
+      events.map((event) => `${JSON.stringify(event)}\n`),
+      { type: "application/x-ndjson" },
+    );
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
     link.download = `${session}.ndjson`;
@@ -41,18 +48,36 @@ export default function DebuggerPanel({ session, onClose }: { session: SessionId
       title="Events"
       onClose={onClose}
       tools={
-        <button type="button" className="quiet icon" aria-label="Save all events" title="Save all events" onClick={save}>
+        <button
+          type="button"
+          className="quiet icon"
+          aria-label="Save all events"
+          title="Save all events"
+          onClick={save}
+        >
           <Download size={16} />
         </button>
       }
     >
-      <input type="search" aria-label="Filter" placeholder={`Filter ${events.length} events`} value={words} onChange={(event) => setWords(event.target.value)} />
+      <input
+        type="search"
+        aria-label="Filter"
+        placeholder={`Filter ${events.length} events`}
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+      />
       <div className="events" tabIndex={0}>
         <Virtualizer data={shown}>
           {(event) => (
             <div key={event.seq} className="event">
-              <button type="button" className="quiet" aria-expanded={chosen === event.seq} onClick={() => setChosen(chosen === event.seq ? null : event.seq)}>
-                <span className="faint">{event.seq}</span> <strong>{event.type}</strong> <span className="event-glimpse">{glimpse(event)}</span>
+              <button
+                type="button"
+                className="quiet"
+                aria-expanded={chosen === event.seq}
+                onClick={() => setChosen(chosen === event.seq ? null : event.seq)}
+              >
+                <span className="faint">{event.seq}</span> <strong>{event.type}</strong>{" "}
+                <span className="event-glimpse">{glimpse(event)}</span>
               </button>
               {chosen === event.seq && (
                 <pre className="json" tabIndex={0}>

@@ -8,7 +8,17 @@ import { NumberedCode } from "../tools/look";
 import { PanelFrame } from "./panel";
 
 /** The panel. */
-export default function FilePanel({ session, path, line, onClose }: { session: SessionId; path: string; line: number | null; onClose: () => void }) {
+export default function FilePanel({
+  session,
+  path,
+  line,
+  onClose,
+}: {
+  session: SessionId;
+  path: string;
+  line: number | null;
+  onClose: () => void;
+}) {
   const [content, setContent] = useState<FileContent | Error | null>(null);
   const cwd = useSummary(session)?.cwd ?? "";
   useEffect(() => {

@@ -3,7 +3,17 @@ import { X } from "lucide-react";
 import type { ReactNode } from "react";
 
 /** A panel with a title and a button that closes it. */
-export function PanelFrame({ title, onClose, tools, children }: { title: string; onClose: () => void; tools?: ReactNode; children: ReactNode }) {
+export function PanelFrame({
+  title,
+  onClose,
+  tools,
+  children,
+}: {
+  title: string;
+  onClose: () => void;
+  tools?: ReactNode;
+  children: ReactNode;
+}) {
   return (
     <aside className="panel" aria-label={title}>
       <header>

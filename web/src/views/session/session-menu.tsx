@@ -1,5 +1,18 @@
 // What can be done with a session as a whole.
-import { Archive, ArchiveRestore, Bug, CircleDollarSign, CircleX, Download, Ellipsis, GitFork, Pencil, Terminal, Trash2 } from "lucide-react";
+import {
+  Archive,
+  ArchiveRestore,
+  Bug,
+  CircleDollarSign,
+  CircleX,
+  Download,
+  Ellipsis,
+  GitFork,
+  Pencil,
+  Plug,
+  Terminal,
+  Trash2,
+} from "lucide-react";
 import { useState } from "react";
 import * as api from "../../api";
 import type { SessionId, SessionSummary } from "../../contract";
@@ -25,13 +38,30 @@ export function SessionMenu({ summary, onPanel }: { summary: SessionSummary; onP
         entries={[
           { label: "Rename …", icon: <Pencil {...icon} />, run: () => setAsking("rename") },
           { label: "Begin a copy of it", icon: <GitFork {...icon} />, run: () => void fork(id) },
-          { label: archived ? "Bring back" : "Archive", icon: archived ? <ArchiveRestore {...icon} /> : <Archive {...icon} />, run: () => void archive(id, !archived) },
+          {
+            label: archived ? "Bring back" : "Archive",
+            icon: archived ? <ArchiveRestore {...icon} /> : <Archive {...icon} />,
+            run: () => void archive(id, !archived),
+          },
           { label: "Save as Markdown", icon: <Download {...icon} />, run: () => void save(summary, "markdown") },
           { label: "Save as JSON", icon: <Download {...icon} />, run: () => void save(summary, "json") },
-          ...(cli === null ? [] : [{ label: "Copy the command to go on in a terminal", icon: <Terminal {...icon} />, run: () => void copyText(`claude --resume ${cli}`) }]),
+          ...(cli === null
+            ? []
+            : [
+                {
+                  label: "Copy the command to go on in a terminal",
+                  icon: <Terminal {...icon} />,
+                  run: () => void copyText(`claude --resume ${cli}`),
+                },
+              ]),
           { label: "What it may cost …", icon: <CircleDollarSign {...icon} />, run: () => setAsking("budget") },
-          { label: "Events and raw lines", icon: <Bug {...icon} />, run: () => onPanel({ kind: "debugger" }) },
-          ...(summary.state === "ended" ? [] : [{ label: "End its run", icon: <CircleX {...icon} />, run: () => void store.ask({ type: "close" }, id) }]),
+          { label: "MCP servers", icon: <Plug {...icon} />, run: () => onPanel({ kind: "servers" }) },
+          { label: "Events", icon: <Bug {...icon} />, run: () => onPanel({ kind: "debugger" }) },
+          ...(summary.state === "ended"
+            ? []
+            : [
+                { label: "End its run", icon: <CircleX {...icon} />, run: () => void store.ask({ type: "close" }, id) },
+              ]),
           { label: "Delete …", tone: "danger" as const, icon: <Trash2 {...icon} />, run: () => setAsking("delete") },
         ]}
       >
@@ -100,7 +130,14 @@ function BudgetDialog({ summary, onClose }: { summary: SessionSummary; onClose: 
       >
         <label className="field">
           <span>US dollars in all; empty for no limit</span>
-          <input autoFocus type="number" min="0" step="0.01" value={limit} onChange={(event) => setLimit(event.target.value)} />
+          <input
+            autoFocus
+            type="number"
+            min="0"
+            step="0.01"
+            value={limit}
+            onChange={(event) => setLimit(event.target.value)}
+          />
         </label>
         <footer className="actions">
           <button type="submit" className="primary">

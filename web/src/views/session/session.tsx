@@ -3,8 +3,10 @@ import { ChevronLeft, FilePen, ListTodo } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import type { Seq, SessionId, SessionSummary, Uuid } from "../../contract";
 import { go } from "../../route";
-import { dollars, lastPart } from "../../text/format";
+import { dollars, lastPart, withoutMarks } from "../../text/format";
 import { OpenFile } from "../../text/markdown";
+import { find } from "../../transcript/items";
+import { useNow } from "../../ui/time";
 import { store, useOpened, useSummary } from "../../use";
 import { Composer } from "../composer/composer";
 import { Desk } from "../desk/desk";
@@ -17,10 +19,11 @@ const ChangesPanel = lazy(() => import("./changes"));
 const WorkPanel = lazy(() => import("./work"));
 const DebuggerPanel = lazy(() => import("./debugger"));
 const FilePanel = lazy(() => import("./file"));
+const ServersPanel = lazy(() => import("./servers"));
 
 /** What is shown beside the conversation. */
 export type Panel =
-  | { readonly kind: "changes" | "work" | "debugger" }
+  | { readonly kind: "changes" | "work" | "debugger" | "servers" }
   | { readonly kind: "file"; readonly path: string; readonly line: number | null };
 
 /** A session in full. */
@@ -52,21 +55,31 @@ export function SessionView({ session, seq }: { session: SessionId; seq: Seq | n
           <div className="conversation">
             <TimelineView key={session} session={session} wanted={seq} />
             <Empty session={session} />
+            <Limit session={session} />
             <Desk session={session} />
             <Composer key={`composer ${session}`} session={session} />
+            <Announcer session={session} />
           </div>
           {panel !== null && (
             <Suspense fallback={<aside className="panel" />}>
               {panel.kind === "changes" && <ChangesPanel session={session} onClose={() => setPanel(null)} />}
               {panel.kind === "work" && <WorkPanel session={session} onClose={() => setPanel(null)} />}
               {panel.kind === "debugger" && <DebuggerPanel session={session} onClose={() => setPanel(null)} />}
-              {panel.kind === "file" && <FilePanel session={session} path={panel.path} line={panel.line} onClose={() => setPanel(null)} />}
+              {panel.kind === "servers" && <ServersPanel session={session} onClose={() => setPanel(null)} />}
+              {panel.kind === "file" && (
+                <FilePanel session={session} path={panel.path} line={panel.line} onClose={() => setPanel(null)} />
+              )}
             </Suspense>
           )}
         </div>
       </div>
       {rewinding !== null && (
-        <RewindDialog session={session} uuid={rewinding.uuid} words={rewinding.words} onClose={() => setRewinding(null)} />
+        <RewindDialog
+          session={session}
+          uuid={rewinding.uuid}
+          words={rewinding.words}
+          onClose={() => setRewinding(null)}
+        />
       )}
     </OpenFile>
   );
@@ -100,7 +113,10 @@ function Header({
   onPanel: (panel: Panel | null) => void;
 }) {
   const files = useOpened(session, (opened) => opened.timeline.files.size);
-  const tasks = useOpened(session, ({ transcript }) => transcript.tasks.filter((task) => task.status === "running").length);
+  const tasks = useOpened(
+    session,
+    ({ transcript }) => transcript.tasks.filter((task) => task.status === "running").length,
+  );
   const todos = useOpened(session, ({ transcript }) => transcript.todos);
   const cost = useOpened(session, ({ transcript }) => transcript.total_cost_usd);
   const done = todos?.items.filter((todo) => todo.status === "completed").length ?? 0;
@@ -115,6 +131,7 @@ function Header({
         <h1 title={summary?.title}>{summary?.title || "Session"}</h1>
         <p className="faint">
           {summary && <StateDot summary={summary} words="shown" />}
+          {cost > 0 && <span title="What this session has cost">{dollars(cost)}</span>}
           {summary && (
             <span className="folder" title={summary.cwd}>
               {lastPart(summary.cwd)}
@@ -126,7 +143,6 @@ function Header({
               not trusted
             </span>
           )}
-          {cost > 0 && <span title="What this session has cost">{dollars(cost)}</span>}
         </p>
       </div>
       {hasWork && (
@@ -140,13 +156,56 @@ function Header({
         </button>
       )}
       {files > 0 && (
-        <button type="button" className="quiet" aria-pressed={panel?.kind === "changes"} onClick={() => toggle("changes")}>
+        <button
+          type="button"
+          className="quiet"
+          aria-pressed={panel?.kind === "changes"}
+          onClick={() => toggle("changes")}
+        >
           <FilePen size={16} aria-hidden /> <span>{files}</span>
           <span className="unseen">files changed</span>
         </button>
       )}
       {summary && <SessionMenu summary={summary} onPanel={onPanel} />}
     </header>
+  );
+}
+
+/** The account's limit, when it is near or reached. */
+function Limit({ session }: { session: SessionId }) {
+  const limit = useOpened(session, (opened) => opened.transcript.rate_limit);
+  const now = useNow(30_000);
+  const over =
+    limit === null || limit.status === "allowed" || (limit.resets_at !== null && limit.resets_at * 1000 < now);
+  if (over) return null;
+  return (
+    <div className="limit">
+      <p className={limit.status === "rejected" ? "line error" : "line warning"} role="status">
+        <span>
+          {limit.rate_limit_message}
+          {limit.resets_at !== null &&
+            ` (until ${new Date(limit.resets_at * 1000).toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit" })})`}
+        </span>
+      </p>
+    </div>
+  );
+}
+
+/** Says to those who listen what the others see: that a turn is over, and how its answer begins. */
+function Announcer({ session }: { session: SessionId }) {
+  const words = useOpened(session, ({ transcript, timeline }) => {
+    if (transcript.state === "running") return "";
+    const said = timeline.rows
+      .slice(-6)
+      .reverse()
+      .map((seq) => find(transcript.items, seq)?.content);
+    const last = said.find((content) => content?.type === "text");
+    return last?.type === "text" ? `The turn is over. ${withoutMarks(last.text).slice(0, 300)}` : "";
+  });
+  return (
+    <p className="unseen" role="status" aria-live="polite">
+      {words}
+    </p>
   );
 }
 
@@ -158,7 +217,9 @@ function Empty({ session }: { session: SessionId }) {
   return (
     <div className="nothing-said">
       <h2>What shall be done in {lastPart(summary.cwd)}?</h2>
-      {summary.agent === "demo" && <p className="faint">This is the demo agent: it changes nothing on your disk. Say “tour” to see everything.</p>}
+      {summary.agent === "demo" && (
+        <p className="faint">This is the demo agent: it changes nothing on your disk. Say “tour” to see everything.</p>
+      )}
     </div>
   );
 }

@@ -16,7 +16,13 @@ const NEAR = 60;
 const EARLY = 800;
 
 /** The rows of a session. */
-export const TimelineView = memo(function TimelineView({ session, wanted }: { session: SessionId; wanted: Seq | null }) {
+export const TimelineView = memo(function TimelineView({
+  session,
+  wanted,
+}: {
+  session: SessionId;
+  wanted: Seq | null;
+}) {
   const rows = useOpened(session, (opened) => opened.timeline.rows);
   const earlier = useOpened(session, (opened) => opened.earlier);
   const loading = useOpened(session, (opened) => opened.loadingEarlier);
@@ -46,6 +52,14 @@ export const TimelineView = memo(function TimelineView({ session, wanted }: { se
     observer.observe(box.firstElementChild);
     return () => observer.disconnect();
   }, [follow]);
+  useEffect(() => {
+    const asked = () => {
+      following.current = true;
+      toEnd();
+    };
+    window.addEventListener("jackfield:follow", asked);
+    return () => window.removeEventListener("jackfield:follow", asked);
+  }, [toEnd]);
   useWanted(session, wanted, rows, list);
 
   const onScroll = useCallback(() => {
@@ -62,12 +76,21 @@ export const TimelineView = memo(function TimelineView({ session, wanted }: { se
   // A first page that does not fill the window must not need a scroll to bring the next.
   useEffect(() => {
     const box = scroller.current;
-    if (earlier && !loading && box !== null && box.scrollHeight <= box.clientHeight + EARLY) void store.loadEarlier(session);
+    if (earlier && !loading && box !== null && box.scrollHeight <= box.clientHeight + EARLY)
+      void store.loadEarlier(session);
   }, [earlier, loading, session, rows]);
 
   return (
     <div className="timeline">
-      <div ref={scroller} className="timeline-scroll" onScroll={onScroll} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+      <div
+        ref={scroller}
+        className="timeline-scroll"
+        onScroll={onScroll}
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+      >
         <div className="timeline-inner">
           {earlier && <p className="timeline-top">{loading ? "Loading what was before …" : " "}</p>}
           {!earlier && current && rows.length > 0 && <p className="timeline-top">The beginning</p>}
@@ -103,7 +126,10 @@ function RunningLine({ session }: { session: SessionId }) {
   const running = useOpened(session, (opened) => opened.transcript.state === "running");
   const retry = useOpened(session, (opened) => opened.retry);
   const waiting = useOpened(session, (opened) => opened.transcript.pending.length > 0);
-  const quiet = useOpened(session, ({ transcript }) => transcript.open.texts.size === 0 && transcript.open.tools.size === 0);
+  const quiet = useOpened(
+    session,
+    ({ transcript }) => transcript.open.texts.size === 0 && transcript.open.tools.size === 0,
+  );
   if (retry !== null) {
     return (
       <p className="line warning" role="status">
@@ -133,7 +159,12 @@ function usePrepended(rows: readonly Seq[]): boolean {
 }
 
 /** Where what is new since the last visit begins, and how much of it has not been in view. */
-function useUnread(session: SessionId, rows: readonly Seq[], current: boolean, away: boolean): { first: Seq | null; count: number } {
+function useUnread(
+  session: SessionId,
+  rows: readonly Seq[],
+  current: boolean,
+  away: boolean,
+): { first: Seq | null; count: number } {
   const [seen] = useState(() => kept<Seq>(`seen.${session}`, 0));
   const [first, setFirst] = useState<Seq | null>(null);
   const last = rows.at(-1) ?? 0;
@@ -147,6 +178,7 @@ function useUnread(session: SessionId, rows: readonly Seq[], current: boolean, a
     if (!current || away || !focused) return;
     read.current = last;
     keep(`seen.${session}`, last);
+    keep(`read.${session}`, store.opened(session).transcript.seq);
   }, [current, away, focused, last, session]);
   const count = useMemo(() => {
     let many = 0;
@@ -169,7 +201,12 @@ function useFocused(): boolean {
 }
 
 /** Goes to the item that the address names, and shows which it is. */
-function useWanted(session: SessionId, wanted: Seq | null, rows: readonly Seq[], list: React.RefObject<VirtualizerHandle | null>): void {
+function useWanted(
+  session: SessionId,
+  wanted: Seq | null,
+  rows: readonly Seq[],
+  list: React.RefObject<VirtualizerHandle | null>,
+): void {
   const current = useOpened(session, (opened) => opened.current);
   const online = useKnown((known) => known.link.state === "online");
   const done = useRef<Seq | null>(null);

@@ -42,12 +42,17 @@ function TaskRow({ session, task }: { session: SessionId; task: Task }) {
         {task.summary && <p className="faint">{task.summary}</p>}
         {task.usage && (
           <p className="faint">
-            {several(task.usage.tool_uses, "call")} · {tokens(task.usage.total_tokens)} tokens · {duration(task.usage.duration_ms)}
+            {several(task.usage.tool_uses, "call")} · {tokens(task.usage.total_tokens)} tokens ·{" "}
+            {duration(task.usage.duration_ms)}
           </p>
         )}
       </div>
       {task.status === "running" && (
-        <button type="button" className="quiet" onClick={() => store.ask({ type: "stop_task", task_id: task.task_id }, session)}>
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => store.ask({ type: "stop_task", task_id: task.task_id }, session)}
+        >
           <CircleStop size={14} aria-hidden /> Stop
         </button>
       )}

@@ -1,12 +1,12 @@
 // Choosing a folder of the machine that the host runs on.
 import { ChevronUp, Folder } from "lucide-react";
-import { useEffect, useState } from "react";
+import { type Dispatch, type SetStateAction, useEffect, useState } from "react";
 import * as api from "../../api";
 import type { FolderList } from "../../contract";
 import { lastPart } from "../../text/format";
 
 /** A field for the path, recent folders, and the folders below. */
-export function FolderPicker({ path, onPath }: { path: string; onPath: (path: string) => void }) {
+export function FolderPicker({ path, onPath }: { path: string; onPath: Dispatch<SetStateAction<string>> }) {
   const [list, setList] = useState<FolderList | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
@@ -17,7 +17,8 @@ export function FolderPicker({ path, onPath }: { path: string; onPath: (path: st
           if (!wanted) return;
           setList(found);
           setProblem(null);
-          if (path === "") onPath(found.path);
+          // Somebody may have begun to write meanwhile.
+          onPath((now) => (now === "" ? found.path : now));
         },
         (error: Error) => wanted && setProblem(error.message),
       );
@@ -38,7 +39,13 @@ export function FolderPicker({ path, onPath }: { path: string; onPath: (path: st
       {list !== null && list.recent.length > 0 && (
         <div className="recent">
           {list.recent.slice(0, 6).map((recent) => (
-            <button key={recent} type="button" className={recent === path ? "chip on" : "chip"} title={recent} onClick={() => onPath(recent)}>
+            <button
+              key={recent}
+              type="button"
+              className={recent === path ? "chip on" : "chip"}
+              title={recent}
+              onClick={() => onPath(recent)}
+            >
               {lastPart(recent)}
             </button>
           ))}

@@ -30,11 +30,21 @@ export function HistoryImport({ onClose }: { onClose: () => void }) {
   const shown =
     entries === null || entries instanceof Error
       ? []
-      : entries.filter((entry) => wanted === "" || `${entry.title} ${entry.cwd ?? ""}`.toLowerCase().includes(wanted)).slice(0, 300);
+      : entries
+          .filter((entry) => wanted === "" || `${entry.title} ${entry.cwd ?? ""}`.toLowerCase().includes(wanted))
+          .slice(0, 300);
   return (
     <Dialog title="Earlier conversations" onClose={onClose} width="wide">
-      <p className="faint">What Claude Code keeps of its own conversations on this machine. Taking one in changes nothing there.</p>
-      <input type="search" aria-label="Filter" placeholder="Filter" value={words} onChange={(event) => setWords(event.target.value)} />
+      <p className="faint">
+        What Claude Code keeps of its own conversations on this machine. Taking one in changes nothing there.
+      </p>
+      <input
+        type="search"
+        aria-label="Filter"
+        placeholder="Filter"
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+      />
       {entries instanceof Error && <p className="bad">{entries.message}</p>}
       {entries === null && <p className="faint">Looking …</p>}
       {Array.isArray(entries) && entries.length === 0 && <p className="faint">There are none.</p>}
@@ -66,7 +76,12 @@ export function HistoryImport({ onClose }: { onClose: () => void }) {
         ))}
       </ul>
       <footer className="actions">
-        <button type="button" className="primary" disabled={chosen.size === 0 || doing} onClick={() => void take([...chosen])}>
+        <button
+          type="button"
+          className="primary"
+          disabled={chosen.size === 0 || doing}
+          onClick={() => void take([...chosen])}
+        >
           {doing ? "Taking in …" : `Take in ${several(chosen.size, "conversation")}`}
         </button>
         <button type="button" disabled={doing || shown.length === 0} onClick={() => void take([])}>

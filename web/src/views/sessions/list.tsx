@@ -3,8 +3,9 @@ import { ChevronDown } from "lucide-react";
 import { memo, useMemo, useState } from "react";
 import * as api from "../../api";
 import type { SessionId, SessionSummary } from "../../contract";
+import { kept } from "../../kept";
 import { goToSession, pathOf } from "../../route";
-import { ago, dollars, lastPart, several } from "../../text/format";
+import { ago, dollars, lastPart, several, withoutMarks } from "../../text/format";
 import { useNow } from "../../ui/time";
 import { store, useKnown } from "../../use";
 import { Card } from "../desk/card";
@@ -21,7 +22,9 @@ export function SessionList({ chosen, show }: { chosen: SessionId | null; show: 
   if (!listed) return <p className="list-note faint">Looking for sessions …</p>;
   return (
     <>
-      {ordered.length === 0 && <p className="list-note faint">{show === "archived" ? "Nothing is archived." : "No sessions yet."}</p>}
+      {ordered.length === 0 && (
+        <p className="list-note faint">{show === "archived" ? "Nothing is archived." : "No sessions yet."}</p>
+      )}
       <ul className="session-list">
         {ordered.map((summary) => (
           <SessionRow key={summary.session_id} summary={summary} chosen={summary.session_id === chosen} />
@@ -40,11 +43,16 @@ function byImportance(a: SessionSummary, b: SessionSummary): number {
 
 const SessionRow = memo(function SessionRow({ summary, chosen }: { summary: SessionSummary; chosen: boolean }) {
   const now = useNow(30_000);
-  const [closed, setClosed] = useState(false);
+  const [chosenClosed, setClosed] = useState<boolean | null>(null);
   const { session_id: id, pending } = summary;
   const request = pending[0];
+  // What was never opened in this browser is no news in it.
+  const read = kept(`read.${id}`, 0);
+  const unread = !chosen && read > 0 && summary.seq > read && summary.state !== "running";
+  // A permission is a matter of one look; questions and plans take more room than a list has.
+  const closed = chosenClosed ?? request?.kind !== "tool";
   return (
-    <li className={chosen ? "chosen" : ""}>
+    <li className={chosen ? "chosen" : unread ? "unread" : ""}>
       <a
         href={pathOf({ at: "session", id, seq: null })}
         className="session-row"
@@ -65,13 +73,23 @@ const SessionRow = memo(function SessionRow({ summary, chosen }: { summary: Sess
           {summary.queued > 0 && <span>{several(summary.queued, "prompt")} waiting</span>}
           <span className="when">{ago(summary.updated_at, now)}</span>
         </span>
-        {summary.last_error !== null && pending.length === 0 && <span className="session-preview bad">{summary.last_error}</span>}
-        {summary.preview !== "" && summary.last_error === null && <span className="session-preview">{summary.preview}</span>}
+        {summary.last_error !== null && pending.length === 0 && (
+          <span className="session-preview bad">{summary.last_error}</span>
+        )}
+        {summary.preview !== "" && summary.last_error === null && (
+          <span className="session-preview">{withoutMarks(summary.preview)}</span>
+        )}
       </a>
       {request !== undefined && !chosen && (
         <div className="session-pending">
-          <button type="button" className="quiet pending-head" aria-expanded={!closed} onClick={() => setClosed(!closed)}>
-            {several(pending.length, "question")} for you <ChevronDown size={14} className={closed ? "" : "up"} aria-hidden />
+          <button
+            type="button"
+            className="quiet pending-head"
+            aria-expanded={!closed}
+            onClick={() => setClosed(!closed)}
+          >
+            {several(pending.length, "question")} for you{" "}
+            <ChevronDown size={14} className={closed ? "" : "up"} aria-hidden />
           </button>
           {!closed && <Card key={request.pending_id} session={id} request={request} cwd={summary.cwd} place="list" />}
         </div>
@@ -88,7 +106,11 @@ function More({ show }: { show: "open" | "archived" }) {
   const load = async () => {
     setLoading(true);
     try {
-      const page = await api.sessions({ archived: show === "archived" ? "only" : "false", before: next ?? null, limit: 50 });
+      const page = await api.sessions({
+        archived: show === "archived" ? "only" : "false",
+        before: next ?? null,
+        limit: 50,
+      });
       store.addSessions(page.sessions);
       setNext(page.next);
     } catch (error) {

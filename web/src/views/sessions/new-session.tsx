@@ -1,13 +1,14 @@
 // Beginning a session: where, with whom, in which mode; and whether the folder is trusted.
-import { ShieldAlert, ShieldCheck } from "lucide-react";
 import { useEffect, useState } from "react";
-import type { Agent, CreateSession } from "../../contract";
+import * as api from "../../api";
+import type { Agent, CreateSession, FolderTrust } from "../../contract";
 import { keep, kept } from "../../kept";
 import { goToSession } from "../../route";
 import { Dialog } from "../../ui/dialog";
 import { store, useKnown } from "../../use";
 import { BYPASS, MODELS, MODES, THINKING } from "../composer/modes";
 import { FolderPicker } from "./folder-picker";
+import { TrustStep, useFolderTrust, type Wish } from "./trust";
 
 /** The dialog. */
 export function NewSession({ onClose }: { onClose: () => void }) {
@@ -19,18 +20,49 @@ export function NewSession({ onClose }: { onClose: () => void }) {
   const [model, setModel] = useState(() => kept("new.model", ""));
   const [mode, setMode] = useState(() => kept("new.mode", "default"));
   const [thinking, setThinking] = useState("default");
-  const [trusted, setTrusted] = useState(false);
+  const [wish, setWish] = useState<Wish>("leave out");
   const [problem, setProblem] = useState<string | null>(null);
   const [doing, setDoing] = useState(false);
   useEffect(() => {
     store.loadSettings().catch((error: Error) => setProblem(error.message));
   }, []);
   const who: Agent = agent ?? (usable("claude") ? "claude" : "demo");
+  const [looked, lookAgain] = useFolderTrust(cwd, who === "claude");
+  // What was wished for one folder, or for what it brought, is no wish for another.
+  const fingerprint = looked !== null && "fingerprint" in looked ? looked.fingerprint : null;
+  useEffect(() => setWish("leave out"), [cwd, fingerprint]);
+  const forget = async (trust: FolderTrust) => {
+    try {
+      await api.setFolderTrust({ path: trust.path, fingerprint: trust.fingerprint, trusted: false });
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+    lookAgain();
+  };
   const trouble = agents.find((each) => each.agent === who)?.problem ?? null;
   const begin = async () => {
     setDoing(true);
     setProblem(null);
-    const wanted: CreateSession & { type: "create_session" } = { type: "create_session", cwd, agent: who, trusted, origin: "new", permission_mode: mode };
+    const wanted: CreateSession & { type: "create_session" } = {
+      type: "create_session",
+      cwd,
+      agent: who,
+      trusted: false,
+      origin: "new",
+      permission_mode: mode,
+    };
+    if (who === "claude" && fingerprint !== null && wish === "this session")
+      Object.assign(wanted, { trusted: true, fingerprint });
+    if (who === "claude" && fingerprint !== null && wish === "always") {
+      try {
+        await api.setFolderTrust({ path: cwd, fingerprint, trusted: true });
+      } catch (error) {
+        setProblem(error instanceof Error ? error.message : String(error));
+        setDoing(false);
+        lookAgain();
+        return;
+      }
+    }
     if (model !== "") wanted.model = model;
     const most = THINKING.find(([name]) => name === thinking)?.[2] ?? null;
     if (most !== null) wanted.max_thinking_tokens = most;
@@ -38,6 +70,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
     setDoing(false);
     if ("rejection" in outcome) {
       setProblem(outcome.rejection.reason);
+      lookAgain();
     } else if (outcome.reply.type === "created") {
       keep("new.folder", cwd);
       keep("new.model", model);
@@ -63,7 +96,9 @@ export function NewSession({ onClose }: { onClose: () => void }) {
               <span>
                 <strong>{each === "claude" ? "Claude Code" : "Demo agent"}</strong>
                 <span className="faint">
-                  {each === "claude" ? (agents.find((found) => found.agent === "claude")?.version ?? "the installed CLI") : "scripted, no account, changes nothing"}
+                  {each === "claude"
+                    ? (agents.find((found) => found.agent === "claude")?.version ?? "the installed CLI")
+                    : "scripted, no account, changes nothing"}
                 </span>
               </span>
             </label>
@@ -71,7 +106,9 @@ export function NewSession({ onClose }: { onClose: () => void }) {
         </fieldset>
         {trouble !== null && <p className="bad">{trouble}</p>}
         <FolderPicker path={cwd} onPath={setCwd} />
-        {who === "claude" && <Trust trusted={trusted} onTrusted={setTrusted} />}
+        {who === "claude" && cwd !== "" && (
+          <TrustStep looked={looked} wish={wish} onWish={setWish} onForget={(trust) => void forget(trust)} />
+        )}
         <div className="row-of-fields">
           <label className="field">
             <span>Mode</span>
@@ -120,24 +157,5 @@ export function NewSession({ onClose }: { onClose: () => void }) {
         </footer>
       </form>
     </Dialog>
-  );
-}
-
-/** The trust step: nothing of a folder runs before somebody says so. */
-function Trust({ trusted, onTrusted }: { trusted: boolean; onTrusted: (trusted: boolean) => void }) {
-  const Icon = trusted ? ShieldCheck : ShieldAlert;
-  return (
-    <label className={trusted ? "trust on" : "trust"}>
-      <input type="checkbox" checked={trusted} onChange={(event) => onTrusted(event.target.checked)} />
-      <Icon size={18} aria-hidden />
-      <span>
-        <strong>I trust this folder</strong>
-        <span className="faint">
-          {trusted
-            ? "Its own settings, hooks and MCP servers take part; they can run programs."
-            : "Its own settings, hooks and MCP servers are left out. Only your own settings count."}
-        </span>
-      </span>
-    </label>
   );
 }

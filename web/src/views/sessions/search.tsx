@@ -48,7 +48,12 @@ export function SearchResults({ words }: { words: string }) {
   );
 }
 
-const KINDS: Record<string, string> = { user_message: "you said", text: "it said", thinking: "it thought", tool: "a tool" };
+const KINDS: Record<string, string> = {
+  user_message: "you said",
+  text: "it said",
+  thinking: "it thought",
+  tool: "a tool",
+};
 
 /** What was found stands between two marks. */
 function Excerpt({ text }: { text: string }) {

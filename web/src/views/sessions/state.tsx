@@ -29,7 +29,9 @@ export function StateDot({ summary, words = "unseen" }: { summary: SessionSummar
     <span className={`state ${state}`}>
       <span className="dot" aria-hidden />
       <span className={words === "unseen" ? "unseen" : ""}>{WORDS[state]}</span>
-      {words === "shown" && state === "running" && summary.running_since !== null && <Since at={summary.running_since} />}
+      {words === "shown" && state === "running" && summary.running_since !== null && (
+        <Since at={summary.running_since} />
+      )}
     </span>
   );
 }

@@ -21,7 +21,8 @@ export function Costs() {
       wanted = false;
     };
   }, [by]);
-  const label = (group: string) => (by === "model" ? modelLabel(group) : by === "session" ? (sessions.get(group)?.title ?? group.slice(0, 8)) : group);
+  const label = (group: string) =>
+    by === "model" ? modelLabel(group) : by === "session" ? (sessions.get(group)?.title ?? group.slice(0, 8)) : group;
   return (
     <section>
       <h2>Costs</h2>
@@ -43,7 +44,12 @@ export function Costs() {
           <dl className="figures">
             <Figure name="in all" value={dollars(costs.total.cost_usd)} />
             <Figure name="turns" value={String(costs.total.turns)} />
-            <Figure name="tokens in" value={tokens(costs.total.input_tokens + costs.total.cache_read_tokens + costs.total.cache_creation_tokens)} />
+            <Figure
+              name="tokens in"
+              value={tokens(
+                costs.total.input_tokens + costs.total.cache_read_tokens + costs.total.cache_creation_tokens,
+              )}
+            />
             <Figure name="tokens out" value={tokens(costs.total.output_tokens)} />
             <Figure name="time" value={duration(costs.total.duration_ms)} />
           </dl>
@@ -63,18 +69,24 @@ function Figure({ name, value }: { name: string; value: string }) {
   );
 }
 
-const [WIDTH, HEIGHT, FOOT, SIDE] = [720, 220, 22, 44];
+// Drawn narrower where it is shown narrower, so that its letters stay readable.
+const WIDTH = matchMedia("(max-width: 760px)").matches ? 380 : 720;
+const [HEIGHT, FOOT, SIDE] = [220, 22, 44];
 
 /** One column per day, also for days without a turn, the last 30 at most. */
 function Days({ rows }: { rows: readonly CostRow[] }) {
   const days = withEveryDay(rows).slice(-30);
   const most = Math.max(...days.map((day) => day.cost_usd), 0.0001);
-  const step = (WIDTH - SIDE) / days.length;
+  const step = Math.min(64, (WIDTH - SIDE) / days.length);
   const [shown, setShown] = useState<CostRow | null>(null);
   const y = (cost: number) => (HEIGHT - FOOT) * (1 - cost / most);
   return (
     <figure className="plot">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Costs of ${days.length} days, at most ${dollars(most)} a day`}>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label={`Costs of ${days.length} days, at most ${dollars(most)} a day`}
+      >
         {[0, 0.5, 1].map((share) => (
           <g key={share}>
             <line x1={SIDE} x2={WIDTH} y1={y(most * share)} y2={y(most * share)} className="grid" />
@@ -86,7 +98,14 @@ function Days({ rows }: { rows: readonly CostRow[] }) {
         {days.map((day, at) => (
           <g key={day.group} onPointerEnter={() => setShown(day)} onPointerLeave={() => setShown(null)}>
             <rect x={SIDE + at * step} y={0} width={step} height={HEIGHT - FOOT} className="touch" />
-            <rect x={SIDE + at * step + step * 0.15} y={y(day.cost_usd)} width={step * 0.7} height={Math.max(0, HEIGHT - FOOT - y(day.cost_usd))} rx={2} className="bar" />
+            <rect
+              x={SIDE + at * step + step * 0.15}
+              y={y(day.cost_usd)}
+              width={step * 0.7}
+              height={Math.max(0, HEIGHT - FOOT - y(day.cost_usd))}
+              rx={2}
+              className="bar"
+            />
             {(days.length <= 10 || at % Math.ceil(days.length / 8) === 0) && (
               <text x={SIDE + at * step + step / 2} y={HEIGHT - 6} textAnchor="middle">
                 {day.group.slice(5)}
@@ -96,7 +115,9 @@ function Days({ rows }: { rows: readonly CostRow[] }) {
         ))}
       </svg>
       <figcaption className="faint" aria-live="polite">
-        {shown === null ? "Per day, in UTC." : `${shown.group}: ${dollars(shown.cost_usd)}, ${shown.turns} turns, ${tokens(shown.output_tokens)} tokens written`}
+        {shown === null
+          ? "Per day, in UTC."
+          : `${shown.group}: ${dollars(shown.cost_usd)}, ${shown.turns} turns, ${tokens(shown.output_tokens)} tokens written`}
       </figcaption>
     </figure>
   );
@@ -132,7 +153,18 @@ function withEveryDay(rows: readonly CostRow[]): CostRow[] {
   const end = Date.parse(last);
   for (let at = Math.max(Date.parse(first), end - 29 * 86_400_000); at <= end; at += 86_400_000) {
     const group = new Date(at).toISOString().slice(0, 10);
-    all.push(known.get(group) ?? { group, turns: 0, cost_usd: 0, input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_creation_tokens: 0, duration_ms: 0 });
+    all.push(
+      known.get(group) ?? {
+        group,
+        turns: 0,
+        cost_usd: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+        cache_read_tokens: 0,
+        cache_creation_tokens: 0,
+        duration_ms: 0,
+      },
+    );
   }
   return all;
 }

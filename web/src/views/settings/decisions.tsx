@@ -26,7 +26,11 @@ export function Decisions() {
           {decisions.map((decision) => (
             <li key={`${decision.session_id} ${decision.pending_id}`}>
               <span className={`tag ${decision.outcome ?? "withdrawn"}`}>{decision.outcome ?? "withdrawn"}</span>
-              <button type="button" className="quiet" onClick={() => goToSession(decision.session_id, decision.pending_id)}>
+              <button
+                type="button"
+                className="quiet"
+                onClick={() => goToSession(decision.session_id, decision.pending_id)}
+              >
                 <Shown text={decision.tool_title || decision.kind} />
               </button>
               <span className="faint">

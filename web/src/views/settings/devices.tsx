@@ -1,8 +1,8 @@
 // Other devices: a link that works once, as a picture that a phone can read.
 import { useState } from "react";
 import { encode } from "uqr";
-import * as api from "../../api";
 import { forgetKey } from "../../access";
+import * as api from "../../api";
 import { CopyButton } from "../../text/code";
 
 /** A new link, and the way out. */
@@ -34,7 +34,12 @@ export function Devices() {
           </p>
         </div>
       )}
-      {loopback && <p className="faint">This host listens on this machine only. Another device reaches it through a tunnel (for example `ssh -L`).</p>}
+      {loopback && (
+        <p className="faint">
+          This host listens on this machine only. Another device reaches it through a tunnel, for example{" "}
+          <code>ssh -L</code>.
+        </p>
+      )}
       <h2>This tab</h2>
       <button
         type="button"
@@ -54,7 +59,13 @@ function QrCode({ text }: { text: string }) {
   const { data, size } = encode(text, { border: 2 });
   const path = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : []))).join("");
   return (
-    <svg className="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="The link as a QR code" shapeRendering="crispEdges">
+    <svg
+      className="qr"
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label="The link as a QR code"
+      shapeRendering="crispEdges"
+    >
       <rect width={size} height={size} fill="#fff" />
       <path d={path} fill="#000" />
     </svg>

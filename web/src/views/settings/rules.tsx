@@ -10,7 +10,7 @@ const FIELDS = [
   ["tool", "tool", "Bash, mcp__github__*"],
   ["command", "command", "npm run *"],
   ["path", "file", "src/**"],
-  ["folder", "only below folder", "/home/me/work"],
+  ["folder", "only below folder", "/home/me/projects"],
   ["note", "why", "tests are harmless"],
 ] as const;
 
@@ -21,7 +21,10 @@ export function Rules() {
   const [saved, setSaved] = useState(false);
   const [tried, setTried] = useState<RulesTried | null>(null);
   useEffect(() => {
-    api.rules().then((found) => setRules(found.rules), (error: Error) => setProblem(error.message));
+    api.rules().then(
+      (found) => setRules(found.rules),
+      (error: Error) => setProblem(error.message),
+    );
   }, []);
   if (rules === null) return problem === null ? <p className="faint">Loading …</p> : <p className="bad">{problem}</p>;
   const change = (next: readonly HostRule[]) => {
@@ -29,7 +32,8 @@ export function Rules() {
     setSaved(false);
     setTried(null);
   };
-  const set = (at: number, part: Partial<HostRule>) => change(rules.map((rule, place) => (place === at ? clean({ ...rule, ...part }) : rule)));
+  const set = (at: number, part: Partial<HostRule>) =>
+    change(rules.map((rule, place) => (place === at ? clean({ ...rule, ...part }) : rule)));
   const move = (at: number, step: number) => {
     const next = [...rules];
     const [rule] = next.splice(at, 1);
@@ -43,11 +47,19 @@ export function Rules() {
   return (
     <section>
       <h2>Rules</h2>
-      <p className="faint">They answer before you are asked. The first that matches counts; if none does, you are asked. A rule that allows never covers a command that joins several.</p>
+      <p className="faint">
+        They answer before you are asked. The first that matches counts; if none does, you are asked. A rule that allows
+        never covers a command that joins several.
+      </p>
       <ol className="rules">
         {rules.map((rule, at) => (
           <li key={`${at}`}>
-            <select aria-label="What happens" className={rule.behavior} value={rule.behavior} onChange={(event) => set(at, { behavior: event.target.value as Behavior })}>
+            <select
+              aria-label="What happens"
+              className={rule.behavior}
+              value={rule.behavior}
+              onChange={(event) => set(at, { behavior: event.target.value as Behavior })}
+            >
               <option value="allow">allow</option>
               <option value="ask">ask me</option>
               <option value="deny">deny</option>
@@ -55,17 +67,39 @@ export function Rules() {
             {FIELDS.map(([name, label, example]) => (
               <label key={name} className="field">
                 <span>{label}</span>
-                <input value={rule[name] ?? ""} placeholder={example} spellCheck={false} onChange={(event) => set(at, { [name]: event.target.value })} />
+                <input
+                  value={rule[name] ?? ""}
+                  placeholder={example}
+                  spellCheck={false}
+                  onChange={(event) => set(at, { [name]: event.target.value })}
+                />
               </label>
             ))}
             <span className="rule-actions">
-              <button type="button" className="quiet icon" aria-label="Move up" disabled={at === 0} onClick={() => move(at, -1)}>
+              <button
+                type="button"
+                className="quiet icon"
+                aria-label="Move up"
+                disabled={at === 0}
+                onClick={() => move(at, -1)}
+              >
                 <ArrowUp size={15} />
               </button>
-              <button type="button" className="quiet icon" aria-label="Move down" disabled={at === rules.length - 1} onClick={() => move(at, 1)}>
+              <button
+                type="button"
+                className="quiet icon"
+                aria-label="Move down"
+                disabled={at === rules.length - 1}
+                onClick={() => move(at, 1)}
+              >
                 <ArrowDown size={15} />
               </button>
-              <button type="button" className="quiet icon" aria-label="Remove" onClick={() => change(rules.filter((_, place) => place !== at))}>
+              <button
+                type="button"
+                className="quiet icon"
+                aria-label="Remove"
+                onClick={() => change(rules.filter((_, place) => place !== at))}
+              >
                 <Trash2 size={15} />
               </button>
             </span>
@@ -76,7 +110,10 @@ export function Rules() {
         <button type="button" onClick={() => change([...rules, { behavior: "ask" }])}>
           <Plus size={15} aria-hidden /> A rule
         </button>
-        <button type="button" onClick={() => void guard(async () => setTried(await api.tryRules({ rules: [...rules] })))}>
+        <button
+          type="button"
+          onClick={() => void guard(async () => setTried(await api.tryRules({ rules: [...rules] })))}
+        >
           Try them on what was asked before
         </button>
         <button
@@ -107,7 +144,8 @@ function Tried({ tried: { tried } }: { tried: RulesTried }) {
   return (
     <div className="tried" aria-live="polite">
       <p>
-        Of {several(tried.length, "question")}: {tried.filter((each) => each.behavior === "allow").length} would be allowed, {tried.filter((each) => each.behavior === "deny").length} denied.
+        Of {several(tried.length, "question")}: {tried.filter((each) => each.behavior === "allow").length} would be
+        allowed, {tried.filter((each) => each.behavior === "deny").length} denied.
       </p>
       <ul>
         {tried.slice(0, 100).map((each, at) => (

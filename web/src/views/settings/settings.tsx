@@ -25,7 +25,12 @@ export default function SettingsView({ part }: { part: SettingsPart }) {
   return (
     <div className="settings">
       <header className="session-head">
-        <button type="button" className="quiet icon back" aria-label="To the sessions" onClick={() => go({ at: "home" })}>
+        <button
+          type="button"
+          className="quiet icon back"
+          aria-label="To the sessions"
+          onClick={() => go({ at: "home" })}
+        >
           <ChevronLeft size={20} />
         </button>
         <div className="session-name">
@@ -34,7 +39,12 @@ export default function SettingsView({ part }: { part: SettingsPart }) {
       </header>
       <nav className="tabs" aria-label="Settings">
         {PARTS.map(([each, label]) => (
-          <button key={each} type="button" aria-current={each === part ? "page" : undefined} onClick={() => go({ at: "settings", part: each })}>
+          <button
+            key={each}
+            type="button"
+            aria-current={each === part ? "page" : undefined}
+            onClick={() => go({ at: "settings", part: each })}
+          >
             {label}
           </button>
         ))}
@@ -62,7 +72,8 @@ function General() {
   }, []);
   const askToNotify = async (wanted: boolean) => {
     if (!wanted) return setNotify(false);
-    if (typeof Notification === "undefined") return setProblem("This browser has no notifications here. They need TLS or loopback.");
+    if (typeof Notification === "undefined")
+      return setProblem("This browser has no notifications here. They need TLS or loopback.");
     const answer = await Notification.requestPermission();
     if (answer === "granted") setNotify(true);
     else setProblem("The browser does not allow notifications for this page.");
@@ -128,11 +139,19 @@ function General() {
           {settings?.agents.map((agent) => (
             <div key={agent.agent} className="fact">
               <dt>{agent.agent === "claude" ? "Claude Code" : "Demo agent"}</dt>
-              <dd>{agent.problem === null ? (agent.version ?? "there") : <span className="bad">{agent.problem}</span>}</dd>
+              <dd>
+                {agent.problem === null ? (agent.version ?? "there") : <span className="bad">{agent.problem}</span>}
+              </dd>
             </div>
           ))}
           <dt>Bypass mode</dt>
-          <dd>{settings?.bypass_allowed ? <span className="bad">may be chosen</span> : "cannot be chosen (only the host’s own configuration allows it)"}</dd>
+          <dd>
+            {settings?.bypass_allowed ? (
+              <span className="bad">may be chosen</span>
+            ) : (
+              "cannot be chosen (only the host’s own configuration allows it)"
+            )}
+          </dd>
         </dl>
         {settings?.rate_limits.map((limit) => (
           <p key={limit.rate_limit_message} className="line info">

@@ -16,15 +16,15 @@ import {
 } from "lucide-react";
 import { memo, type ReactNode, useState } from "react";
 import type { ContentOf, Normalized, SessionId } from "../../contract";
-import { bytes, shortTitle } from "../../text/format";
+import { bytes, shortTitle, withoutMarks } from "../../text/format";
 import { Shown } from "../../text/shown";
 import { useOpened } from "../../use";
 import { CodeSearchBody, HttpBody, ReadFileBody, SearchNote } from "./look";
-import { GenericBody, MiscBody, TodosBody, TodosNote } from "./other";
 import { ModifyFileBody, ModifyNote } from "./modify-file";
+import { GenericBody, MiscBody, TodosBody, TodosNote } from "./other";
+import { outputText, Pictures } from "./output";
 import { ShellBody, ShellNote } from "./shell";
 import { SubagentBody, SubagentNote } from "./subagent";
-import { outputText, Pictures } from "./output";
 
 type Tool = ContentOf<"tool">;
 
@@ -70,7 +70,7 @@ export const ToolCard = memo(function ToolCard({ session, tool }: { session: Ses
           <Icon size={16} aria-hidden />
         )}
         <span className="tool-title">
-          <Shown text={shortTitle(tool.tool_title, cwd)} />
+          <Shown text={call?.kind === "misc" ? withoutMarks(tool.tool_title) : shortTitle(tool.tool_title, cwd)} />
         </span>
         <span className="tool-note">
           {call === null ? `${bytes(tool.bytes)} …` : <Note session={session} tool={tool} call={call} />}

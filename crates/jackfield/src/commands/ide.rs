@@ -1,0 +1,236 @@
+//! `jackfield ide`: an editor for the interactive CLI, in a terminal, behind a plugin, or around one CLI.
+//!
+//! It only composes the server with an editor. The one rule: while it runs there is a lock file, and when it has ended,
+//! however it was asked to, there is none.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, BufReader, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
+
+use clap::Args;
+use jackfield_ide::{Console, Editor, Link, LinkError, Options, Plain, ServeError, running, serve};
+use jackfield_sdk::Environment;
+use thiserror::Error;
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::failure::{Exit, Failure};
+use crate::variables;
+
+/// Variables of a CLI in which this program runs; the new one is nobody's child.
+const NOT_PASSED_ON: [&str; 5] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_PID",
+];
+
+/// Be the editor that the interactive `claude` connects to
+///
+/// Without anything else it shows the changes that the CLI proposes here, in this terminal, and asks. A CLI that is
+/// started in the same folder finds it with `claude --ide` or `/ide`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  jackfield ide                                  # here, and in another terminal:
+  eval \"$(jackfield ide --print-env)\"; claude
+  jackfield ide -- claude --resume               # both in one terminal
+  jackfield ide --link                           # for a plugin: docs/editor-link.md")]
+pub(crate) struct Ide {
+    /// A folder that the CLI may work in; several are possible, the current one if none is named
+    #[arg(long, value_name = "DIR")]
+    workspace: Vec<PathBuf>,
+    /// What the CLI calls this editor
+    #[arg(long, value_name = "NAME", default_value = "Jackfield")]
+    name: String,
+    /// The port; any free one if not given
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Speak with a plugin over standard input and output, until they are closed
+    #[arg(long, conflicts_with = "command")]
+    link: bool,
+    /// Print what connects a `claude` to the `jackfield ide` that runs for this folder, as a shell reads it, and end
+    #[arg(long, conflicts_with_all = ["link", "command", "port"])]
+    print_env: bool,
+    /// A program to start, connected; this ends with it
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Why there is no editor.
+#[derive(Debug, Error)]
+pub(crate) enum IdeFailure {
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    #[error("cannot tell where the CLI looks for editors: neither CLAUDE_CONFIG_DIR nor HOME is set")]
+    NoHome,
+    #[error("cannot tell the current folder: {0}")]
+    NoFolder(#[source] io::Error),
+    #[error("no `jackfield ide` runs for `{}`", .0.display())]
+    NotRunning(PathBuf),
+    #[error("cannot start `{program}`: {source}")]
+    Start { program: String, source: io::Error },
+    #[error("cannot wait for `{program}`: {source}")]
+    Wait { program: String, source: io::Error },
+    #[error("cannot listen to signals: {0}")]
+    Signals(#[source] io::Error),
+}
+
+impl IdeFailure {
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Serve(ServeError::Workspace(_)) => Exit::Usage,
+            _ => Exit::Failed,
+        }
+    }
+
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotRunning(_) => Some("start `jackfield ide` in another terminal, in this folder"),
+            Self::Serve(ServeError::Workspace(_)) => Some("`--workspace` names a folder that is there"),
+            Self::Start { .. } => Some("the program is looked for in PATH"),
+            _ => None,
+        }
+    }
+}
+
+impl Ide {
+    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        let environment: Environment = env::vars_os().collect();
+        let home = || Some(variables::HOME.folder(&environment)?.join(".claude"));
+        let config =
+            variables::CLAUDE_CONFIG_DIR.folder(&environment).or_else(home).ok_or(IdeFailure::NoHome)?;
+        let lock_folder = config.join("ide");
+        let here = env::current_dir().map_err(IdeFailure::NoFolder)?;
+        if self.print_env {
+            let folder = self.workspace.first().cloned().unwrap_or(here);
+            let folder = folder.canonicalize().unwrap_or(folder);
+            let port = running(&lock_folder, &folder).ok_or(IdeFailure::NotRunning(folder))?;
+            let text = format!("export CLAUDE_CODE_SSE_PORT={port} ENABLE_IDE_INTEGRATION=true\n");
+            io::stdout().write_all(text.as_bytes())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let workspace = if self.workspace.is_empty() { vec![here] } else { self.workspace.clone() };
+        let options =
+            Options { name: self.name.clone(), workspace, lock_folders: vec![lock_folder], port: self.port };
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)?;
+        let code = runtime.block_on(self.serve(options, &environment));
+        // A thread may still wait for standard input.
+        runtime.shutdown_background();
+        Ok(code?)
+    }
+
+    async fn serve(&self, options: Options, environment: &Environment) -> Result<ExitCode, Failure> {
+        let mut signals = Signals::new().map_err(IdeFailure::Signals)?;
+        if self.link {
+            return Ok(linked(options, &mut signals).await?);
+        }
+        let visual = variables::VISUAL.get(environment).or_else(|| variables::EDITOR.get(environment));
+        let is_asked_here =
+            self.command.is_empty() && io::stdin().is_terminal() && io::stdout().is_terminal();
+        let console = is_asked_here.then(|| Console::new(BufReader::new(io::stdin()), io::stdout()));
+        let editor: Arc<dyn Editor> = Arc::new(Plain::new(console, visual.map(OsString::from)));
+        let ide = serve(options, editor).await.map_err(IdeFailure::Serve)?;
+        let code = if let [program, arguments @ ..] = &*self.command {
+            let mut command = Command::new(program);
+            command.args(arguments).envs(ide.environment()).kill_on_drop(true);
+            for name in NOT_PASSED_ON {
+                command.env_remove(name);
+            }
+            accompanied(&program.to_string_lossy(), command, &mut signals).await
+        } else {
+            let port = ide.port();
+            let text = format!(
+                "An editor for `claude` waits on port {port}. In another terminal, in this folder:\n\n  \
+                 CLAUDE_CODE_SSE_PORT={port} ENABLE_IDE_INTEGRATION=true claude\n\nCtrl-C ends it.\n"
+            );
+            io::stdout().write_all(text.as_bytes())?;
+            signals.next().await;
+            Ok(ExitCode::SUCCESS)
+        };
+        ide.stop().await;
+        Ok(code?)
+    }
+}
+
+async fn linked(options: Options, signals: &mut Signals) -> Result<ExitCode, IdeFailure> {
+    let link = Link::new(tokio::io::stdout());
+    let ide = serve(options, Arc::<Link>::clone(&link)).await?;
+    let ended = tokio::select! {
+        ended = link.attend(tokio::io::stdin(), &ide) => ended,
+        _ = signals.next() => Ok(()),
+    };
+    ide.stop().await;
+    ended?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs a program in this terminal, and ends as it does.
+async fn accompanied(
+    program: &str,
+    mut command: Command,
+    signals: &mut Signals,
+) -> Result<ExitCode, IdeFailure> {
+    let start = |source| IdeFailure::Start { program: program.to_owned(), source };
+    let mut child = command.spawn().map_err(start)?;
+    loop {
+        tokio::select! {
+            status = child.wait() => {
+                let wait = |source| IdeFailure::Wait { program: program.to_owned(), source };
+                return Ok(code(status.map_err(wait)?));
+            }
+            kind = signals.next() => {
+                // What is typed in the terminal, the program has got itself.
+                if kind != SignalKind::interrupt() {
+                    pass_on(&child, kind);
+                }
+            }
+        }
+    }
+}
+
+fn pass_on(child: &Child, kind: SignalKind) {
+    let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+    let signal = rustix::process::Signal::from_named_raw(kind.as_raw_value());
+    if let (Some(id), Some(signal)) = (id, signal) {
+        // If it has just ended, that is what was wanted.
+        let _ = rustix::process::kill_process(id, signal);
+    }
+}
+
+fn code(status: ExitStatus) -> ExitCode {
+    use std::os::unix::process::ExitStatusExt as _;
+    // As shells have it.
+    let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+/// The signals that ask for the end.
+struct Signals {
+    all: [(SignalKind, Signal); 3],
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        let [interrupt, terminate, hangup] =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
+                .map(|kind| signal(kind).map(|signal| (kind, signal)));
+        Ok(Self { all: [interrupt?, terminate?, hangup?] })
+    }
+
+    async fn next(&mut self) -> SignalKind {
+        let [interrupt, terminate, hangup] = &mut self.all;
+        tokio::select! {
+            _ = interrupt.1.recv() => interrupt.0,
+            _ = terminate.1.recv() => terminate.0,
+            _ = hangup.1.recv() => hangup.0,
+        }
+    }
+}

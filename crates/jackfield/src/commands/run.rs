@@ -1,0 +1,373 @@
+//! `jackfield run`: one prompt through the same engine as everything else, for shells and scripts.
+//!
+//! It chooses the host, the session and the options; the course of the prompt is in [`course`]. The one rule it keeps:
+//! standard output has what was asked for and nothing else, and the exit code says what came of it.
+
+mod console;
+mod course;
+mod dialog;
+mod engine;
+mod options;
+mod outcome;
+mod printer;
+mod prompt;
+pub(crate) mod reach;
+mod signals;
+
+use std::env;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use jackfield_api::Seq;
+use jackfield_api::command::{Agent, CreateSession, SetBudget, SetMode, SetModel};
+use jackfield_api::host::SessionSummary;
+use jackfield_api::session::SessionOrigin;
+use jackfield_api::snapshot::SessionState;
+use jackfield_client::ClientError;
+use jackfield_sdk::{Callbacks, Environment, Session, StartError};
+use thiserror::Error;
+
+pub(crate) use self::console::fit;
+use self::console::{Console, Weight};
+use self::course::{Answering, Course, Ended};
+use self::engine::{Alone, Engine, Found, Hosted};
+use self::printer::{Form, Printer};
+use self::reach::{HostFailure, Reached};
+use self::signals::Signals;
+use super::sessions::choice;
+use crate::config::{self, Config, Flags};
+use crate::failure::{Exit, Failure};
+
+/// Who answered, as others are told.
+const NAME: &str = "jackfield run";
+/// How long another host that has just begun is waited for; runs side by side are usual, and wait in vain.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Say something and print the answer
+///
+/// Uses the running host if there is one, and otherwise a host of its own on the same data folder, so that the
+/// session can be seen and gone on with later. Questions are asked on the terminal; without one they are denied, and
+/// the exit code is 4.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  jackfield run 'why does the build fail?'
+  git diff | jackfield run 'review this' --mode plan
+  jackfield run --continue 'and now fix it' --allow Edit --allow 'Bash(cargo test *)'
+  jackfield run 'list the crates' --json-schema schema.json --output-format json | jq .structured_output
+  jackfield run tour --agent demo")]
+pub(crate) struct Run {
+    /// What to say; `-` or nothing takes it from standard input. What is piped in besides is added to it
+    prompt: Option<String>,
+    /// What goes to standard output
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
+    output_format: Form,
+    /// The shape of the answer: a JSON Schema, or a file with one. The host keeps nothing of such a run
+    #[arg(long, value_name = "FILE|JSON")]
+    json_schema: Option<String>,
+    /// The model
+    #[arg(long)]
+    model: Option<String>,
+    /// The permission mode: `ask`, `act`, `plan`, or as the CLI names it
+    #[arg(long, value_parser = options::mode)]
+    mode: Option<String>,
+    /// Go on with a session, by the beginning of its name, or with the `latest`
+    #[arg(long, value_name = "ID", conflicts_with_all = ["agent", "trust", "ephemeral"])]
+    resume: Option<String>,
+    /// Go on with the latest session of the folder
+    #[arg(long = "continue", short = 'c', conflicts_with_all = ["resume", "agent", "trust", "ephemeral"])]
+    go_on: bool,
+    /// The folder to work in; this one if absent
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// What the session may cost, in US dollars
+    #[arg(long, value_name = "DOLLARS")]
+    budget: Option<f64>,
+    /// Trust the folder: its own settings, hooks and MCP servers take part
+    #[arg(long)]
+    trust: bool,
+    /// Who answers
+    #[arg(long, value_enum)]
+    agent: Option<AgentName>,
+    /// Allow a tool without asking, such as `Edit`, `Bash(git log *)` or `mcp__github__*`
+    #[arg(long, value_name = "TOOL")]
+    allow: Vec<String>,
+    /// Deny a tool without asking; this wins over `--allow`
+    #[arg(long, value_name = "TOOL")]
+    deny: Vec<String>,
+    /// Who answers questions
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = Ask::Terminal)]
+    ask: Ask,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
+    /// Keep nothing: no running host is used, and a private one only for this
+    #[arg(long, visible_alias = "no-host")]
+    ephemeral: bool,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// Who does the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AgentName {
+    /// The Claude Code CLI
+    Claude,
+    /// A script: no account, no model
+    Demo,
+}
+
+/// Who answers questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Ask {
+    /// Whoever sits at the terminal; without one they are denied
+    Terminal,
+    /// Nobody: they are denied
+    Nobody,
+    /// Other clients of the running host; it waits for them
+    Host,
+}
+
+/// Why nothing was said, or why nothing came of it.
+#[derive(Debug, Error)]
+pub(crate) enum RunFailure {
+    #[error("there is no prompt")]
+    NoPrompt,
+    #[error("the prompt is longer than {most} MiB")]
+    PromptTooLong { most: u64 },
+    #[error("cannot read standard input: {0}")]
+    Stdin(#[source] io::Error),
+    #[error("cannot use the folder `{}`: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("`--json-schema` is neither a file nor a JSON object: {0}")]
+    Schema(String),
+    #[error("`--{flag} {tool}` makes no sense: {reason}")]
+    Tool { flag: &'static str, tool: String, reason: String },
+    #[error("`{0}` cannot go on with a session of the host")]
+    NotResumed(&'static str),
+    #[error("nobody else can answer: no host is running")]
+    NobodyElse,
+    #[error("there is no CLI that can be used: {0}")]
+    NoCli(String),
+    #[error("the session's budget of ${0} is used up")]
+    Budget(f64),
+    #[error("cannot start the session: {0}")]
+    Start(#[source] StartError),
+    #[error("the prompt was not taken: {0}")]
+    NotTaken(#[source] ClientError),
+    #[error("cannot listen to signals: {0}")]
+    Signals(#[source] io::Error),
+}
+
+impl RunFailure {
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::NoPrompt
+            | Self::PromptTooLong { .. }
+            | Self::Folder { .. }
+            | Self::Schema(_)
+            | Self::Tool { .. }
+            | Self::NotResumed(_)
+            | Self::NobodyElse => Exit::Usage,
+            Self::NoCli(_) => Exit::NoCli,
+            Self::Budget(_) => Exit::Limit,
+            Self::Stdin(_) | Self::Start(_) | Self::NotTaken(_) | Self::Signals(_) => Exit::Failed,
+        }
+    }
+
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoPrompt => Some("give it as an argument, or on standard input"),
+            Self::NobodyElse => Some("`jackfield serve` starts one"),
+            Self::NoCli(_) => Some("`jackfield doctor` says what to do; `--agent demo` needs no CLI"),
+            Self::Budget(_) => Some("`--budget` raises it"),
+            Self::NotResumed(_) => {
+                Some("only the agent itself knows such a run; leave out `--resume` and `--continue`")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Run {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let environment: Environment = env::vars_os().collect();
+        let config = config::load(&self.flags, &environment)?.config;
+        let said = prompt::read(self.prompt.as_deref())?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)?;
+        let code = runtime.block_on(self.at_work(&config, &environment, said));
+        // After a second signal nothing is waited for; the guard ends what is left.
+        runtime.shutdown_background();
+        code
+    }
+
+    async fn at_work(
+        &self,
+        config: &Config,
+        environment: &Environment,
+        said: prompt::Said,
+    ) -> Result<ExitCode, Failure> {
+        let mut signals = Signals::new().map_err(RunFailure::Signals)?;
+        let mut console = Console::new();
+        if let Some(remark) = &said.remark {
+            console.remark(Weight::Remark, remark);
+        }
+        let rules = options::rules(&self.allow, &self.deny)?;
+        let folder = options::folder(self.cwd.as_ref())?;
+        let (engine, folder) = if self.json_schema.is_some() || self.output_format == Form::StreamJson {
+            (self.alone(config, environment, &folder).await?, folder)
+        } else {
+            self.hosted(config, environment, folder, &mut console).await?
+        };
+        let answering = match self.ask {
+            Ask::Host => Answering::Others,
+            Ask::Terminal if console.can_ask() => Answering::Person,
+            Ask::Terminal | Ask::Nobody => Answering::Nobody,
+        };
+        let printer = Printer { form: self.output_format };
+        let timeout = self.timeout.map(Duration::from_secs);
+        let course = Course { engine, console, printer, answering, rules, folder, timeout };
+        match course.run(outcome::prompt(said.text), &mut signals).await? {
+            Ended::Told(outcome) => Ok(outcome.exit().into()),
+            Ended::AtOnce => Ok(Exit::Interrupted.into()),
+            Ended::NotTaken(failure) => Err(failure.into()),
+        }
+    }
+
+    /// A session that no host knows.
+    async fn alone(
+        &self,
+        config: &Config,
+        environment: &Environment,
+        folder: &str,
+    ) -> Result<Engine, Failure> {
+        if self.resume.is_some() || self.go_on {
+            let what =
+                if self.json_schema.is_some() { "--json-schema" } else { "--output-format stream-json" };
+            return Err(RunFailure::NotResumed(what).into());
+        }
+        if self.ask == Ask::Host {
+            return Err(RunFailure::NobodyElse.into());
+        }
+        let options = self.session_options(config, environment, folder)?;
+        let session = Session::start(options, Callbacks::new()).await.map_err(|error| match error {
+            StartError::Locate(error) => RunFailure::NoCli(error.to_string()),
+            error => RunFailure::Start(error),
+        })?;
+        Ok(Engine::Alone(Box::new(Alone::new(session))))
+    }
+
+    /// A session of a host, and its folder.
+    async fn hosted(
+        &self,
+        config: &Config,
+        environment: &Environment,
+        folder: String,
+        console: &mut Console,
+    ) -> Result<(Engine, String), Failure> {
+        let goes_on = self.resume.is_some() || self.go_on;
+        let reached = if self.ephemeral {
+            Reached::private(config, environment, NAME).await?
+        } else {
+            match Reached::usual(config, environment, NAME, PATIENCE).await {
+                Err(Failure::Host(HostFailure::InUse(_))) if !goes_on => {
+                    let text = "another program uses the data folder: this session is not kept there \
+                                (`jackfield sessions import` takes it in later)";
+                    console.remark(Weight::Warning, text);
+                    Reached::private(config, environment, NAME).await?
+                }
+                reached => reached?,
+            }
+        };
+        if self.ask == Ask::Host && !reached.goes_on() {
+            reached.close().await;
+            return Err(RunFailure::NobodyElse.into());
+        }
+        match self.session(&reached, &folder).await {
+            Ok((session, found)) => {
+                // Of a new one everything is told.
+                let after = Some(if found == Found::New { Seq(0) } else { session.seq });
+                let updates = reached
+                    .client
+                    .subscribe(&session.session_id, after)
+                    .await
+                    .map_err(HostFailure::Client)?;
+                let folder = session.cwd;
+                let hosted =
+                    Hosted { reached, session: session.session_id, updates, found, pending: session.pending };
+                Ok((Engine::Hosted(Box::new(hosted)), folder))
+            }
+            Err(failure) => {
+                reached.close().await;
+                Err(failure.into())
+            }
+        }
+    }
+
+    /// The session that is meant, as it was asked for; and how it was found.
+    async fn session(&self, reached: &Reached, folder: &str) -> Result<(SessionSummary, Found), HostFailure> {
+        let client = &reached.client;
+        let found = match self.resume.as_deref() {
+            Some("latest") => Some(choice::latest(client, None).await?),
+            Some(id) => Some(self.resumed(client, id, folder).await?),
+            None if self.go_on => Some(choice::latest(client, Some(folder.to_owned())).await?),
+            None => None,
+        };
+        let Some(session) = found else {
+            let create = CreateSession {
+                agent: self.agent.map(|agent| match agent {
+                    AgentName::Claude => Agent::Claude,
+                    AgentName::Demo => Agent::Demo,
+                }),
+                model: self.model.clone(),
+                permission_mode: self.mode.clone(),
+                max_budget_usd: self.budget,
+                trusted: self.trust,
+                ..CreateSession::new(folder)
+            };
+            let id = client.create(create).await?;
+            let session = client.session(&id).await?;
+            return session
+                .map(|session| (session, Found::New))
+                .ok_or(HostFailure::NoSession(id.to_string()));
+        };
+        let id = Some(&session.session_id);
+        if let Some(model) = &self.model {
+            client.command(id, SetModel { model: Some(model.clone()) }).await?;
+        }
+        if let Some(permission_mode) = self.mode.clone() {
+            client.command(id, SetMode { permission_mode }).await?;
+        }
+        if self.budget.is_some() {
+            client.command(id, SetBudget { max_budget_usd: self.budget }).await?;
+        }
+        let found = if session.state == SessionState::Ended { Found::Ended } else { Found::AtWork };
+        Ok((session, found))
+    }
+
+    /// A session of the host, or a conversation that only the CLI knows.
+    async fn resumed(
+        &self,
+        client: &jackfield_client::Client,
+        id: &str,
+        folder: &str,
+    ) -> Result<SessionSummary, HostFailure> {
+        match choice::by_prefix(client, id).await {
+            Err(HostFailure::NoSession(_)) if uuid::Uuid::try_parse(id).is_ok() => {
+                let create = CreateSession {
+                    origin: SessionOrigin::Resumed,
+                    cli_session_id: Some(id.to_owned()),
+                    ..CreateSession::new(folder)
+                };
+                let created = client.create(create).await?;
+                let session = client.session(&created).await?;
+                session.ok_or_else(|| HostFailure::NoSession(created.to_string()))
+            }
+            found => found,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A way to a host: the running one, or one in this process when there is none.
+//!
+//! What is asked of it is not its business. The one rule it keeps: two hosts never use one data folder, and a host of
+//! this process ends in order.
+
+use std::io;
+use std::time::Duration;
+
+use jackfield_api::command::RejectionCode;
+use jackfield_client::{Client, ClientError};
+use jackfield_host::Host;
+use jackfield_host::store::StoreError;
+use jackfield_sdk::Environment;
+use tempfile::TempDir;
+use thiserror::Error;
+use tokio::time::{Instant, sleep};
+
+use crate::commands::serve::settings;
+use crate::config::Config;
+use crate::failure::{Exit, Failure};
+
+/// How often it is looked for while it begins.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// Why a host did not do what a command wanted of it.
+#[derive(Debug, Error)]
+pub(crate) enum HostFailure {
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error("cannot open the data folder: {0}")]
+    Store(#[source] StoreError),
+    #[error("{0}, and it does not listen")]
+    InUse(#[source] StoreError),
+    #[error("cannot make a private folder: {0}")]
+    Private(#[source] io::Error),
+    #[error("there is no session `{0}`")]
+    NoSession(String),
+    #[error("there is no session yet")]
+    NoSessions,
+    #[error("{count} sessions begin with `{prefix}`")]
+    Ambiguous { prefix: String, count: usize },
+}
+
+impl HostFailure {
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::NoSession(_) | Self::NoSessions | Self::Ambiguous { .. } => Exit::Usage,
+            Self::Client(error) => match error.code() {
+                Some(RejectionCode::Invalid | RejectionCode::NotFound) => Exit::Usage,
+                _ => Exit::Failed,
+            },
+            Self::Store(_) | Self::InUse(_) | Self::Private(_) => Exit::Failed,
+        }
+    }
+
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoSession(_) => Some("`jackfield sessions list --all` names them all"),
+            Self::NoSessions => Some("`jackfield run \"…\"` begins one"),
+            Self::Ambiguous { .. } => Some("give more of its name"),
+            Self::InUse(_) => Some(
+                "another `jackfield run` may be at work; wait for it, or use another folder with `--data`",
+            ),
+            Self::Store(StoreError::Newer { .. }) => {
+                Some("nothing was changed; use the newer version, or another folder with `--data`")
+            }
+            Self::Store(_) => Some("the folder must be yours and writable; choose another one with `--data`"),
+            Self::Client(ClientError::OtherVersion(_)) => {
+                Some("start the running host anew with this version")
+            }
+            Self::Client(_) | Self::Private(_) => None,
+        }
+    }
+}
+
+/// A host, and a way to it.
+#[derive(Debug)]
+pub(crate) struct Reached {
+    pub(crate) client: Client,
+    own: Option<Own>,
+}
+
+/// A host of this process.
+#[derive(Debug)]
+struct Own {
+    host: Host,
+    /// Gone with it.
+    _folder: Option<TempDir>,
+}
+
+impl Reached {
+    /// The host that keeps the user's sessions. One that has just begun may take a while to listen.
+    pub(crate) async fn usual(
+        config: &Config,
+        environment: &Environment,
+        name: &str,
+        patience: Duration,
+    ) -> Result<Self, Failure> {
+        let folder = config.data_folder()?;
+        let until = Instant::now() + patience;
+        loop {
+            if let Some(client) = Client::running(folder, name).await.map_err(HostFailure::Client)? {
+                return Ok(Self { client, own: None });
+            }
+            match Host::open(settings(config, environment)?).await {
+                Ok(host) => return Ok(Self::own(host, name, None)),
+                // It may be just beginning, or just ending.
+                Err(StoreError::InUse { .. }) if Instant::now() < until => sleep(AGAIN).await,
+                Err(error @ StoreError::InUse { .. }) => return Err(HostFailure::InUse(error).into()),
+                Err(error) => return Err(HostFailure::Store(error).into()),
+            }
+        }
+    }
+
+    /// A host that nobody else knows, and that keeps nothing.
+    pub(crate) async fn private(
+        config: &Config,
+        environment: &Environment,
+        name: &str,
+    ) -> Result<Self, Failure> {
+        let folder = tempfile::Builder::new().prefix("jackfield-").tempdir().map_err(HostFailure::Private)?;
+        let mut config = config.clone();
+        config.data.folder = Some(folder.path().to_owned());
+        let host = Host::open(settings(&config, environment)?).await.map_err(HostFailure::Store)?;
+        Ok(Self::own(host, name, Some(folder)))
+    }
+
+    fn own(host: Host, name: &str, folder: Option<TempDir>) -> Self {
+        let client = Client::here(host.clone(), name);
+        Self { client, own: Some(Own { host, _folder: folder }) }
+    }
+
+    /// Whether it goes on without this process.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.own.is_none()
+    }
+
+    /// Lets go of it; one of this process ends.
+    pub(crate) async fn close(self) {
+        if let Some(own) = self.own {
+            own.host.close().await;
+        }
+    }
+}

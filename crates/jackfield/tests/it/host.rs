@@ -1,0 +1,20 @@
+//! The host as its clients meet it: the real program, real sockets, real signals, and faults of every kind.
+//!
+//! A test is named after the promise it keeps (`f3_…`). The one rule: what a client was told is compared with what
+//! there is afterwards, event by event.
+
+// Shared with the fuzz targets and the tests of the core.
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../../fuzz/src/harness/ledger.rs"]
+mod ledger;
+
+mod chaos;
+mod client;
+mod commands;
+mod dice;
+mod folder;
+mod proxy;
+mod real;
+mod server;
+mod slow;
+mod stopping;

@@ -1,0 +1,66 @@
+//! How the CLI and the editor find each other, and find each other again.
+
+use std::fs;
+
+use jackfield_testkit::cli::PINNED_VERSIONS;
+use serde_json::{Value, json};
+
+use super::stage::{Stage, a_word};
+use super::terminal::Terminal;
+
+#[tokio::test]
+async fn a_cli_in_the_same_folder_finds_the_editor_by_its_lock_file() {
+    for version in PINNED_VERSIONS {
+        let stage = Stage::set(a_word()).await;
+        let mut plugin = stage.plugin(&[]).await;
+        assert_eq!(stage.lock_files(), [format!("{}.lock", plugin.port())]);
+        let _terminal = Terminal::run(&stage.claude(version, &["--ide"]));
+        plugin.hears_of_connections(1).await;
+        drop(_terminal);
+        assert_eq!(plugin.ends().await, Some(0));
+        assert_eq!(stage.lock_files(), Vec::<String>::new(), "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_cli_finds_the_editor_by_its_environment() {
+    for version in PINNED_VERSIONS {
+        let stage = Stage::set(a_word()).await;
+        let mut plugin = stage.plugin(&[]).await;
+        let environment = &plugin.ready["params"]["environment"];
+        assert_eq!(environment["CLAUDE_CODE_SSE_PORT"], json!(plugin.port()));
+        let mut command = stage.claude(version, &[]);
+        for (name, value) in environment.as_object().unwrap() {
+            command.env(name, value.as_str().unwrap());
+        }
+        let _terminal = Terminal::run(&command);
+        plugin.hears_of_connections(1).await;
+    }
+}
+
+#[tokio::test]
+async fn two_clis_are_connected_at_once() {
+    let stage = Stage::set(a_word()).await;
+    let mut plugin = stage.plugin(&[]).await;
+    let run = |version: &str| Terminal::run(&stage.claude(version, &["--ide"]));
+    let _terminals = PINNED_VERSIONS.map(run);
+    plugin.hears_of_connections(2).await;
+}
+
+#[tokio::test]
+async fn a_cli_with_another_token_does_not_come_in() {
+    for version in PINNED_VERSIONS {
+        let stage = Stage::set(a_word()).await;
+        let mut plugin = stage.plugin(&[]).await;
+        let path = stage.lock_folder().join(format!("{}.lock", plugin.port()));
+        let mut lock: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let right = lock["authToken"].as_str().unwrap().to_owned();
+        lock["authToken"] = json!("0".repeat(right.len()));
+        fs::write(&path, lock.to_string()).unwrap();
+        let mut command = stage.claude(version, &[]);
+        command.env("CLAUDE_CODE_SSE_PORT", plugin.port());
+        let mut terminal = Terminal::run(&command);
+        plugin.until("that it is told", terminal.sees("disconnected")).await;
+        assert_eq!(plugin.heard, ["ready"], "{version}");
+    }
+}

@@ -1,0 +1,157 @@
+//! A server at work: the real program on a folder of its own, with the stand-in as its CLI.
+//!
+//! The one rule it keeps: nothing of the machine reaches it but the way to programs, and it is gone with this value.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+use super::load::Report;
+use crate::bench::BenchError;
+use crate::{process, workspace};
+
+/// The folders that servers run in.
+#[derive(Debug)]
+pub(super) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// A new one, with the stand-in compiled into it.
+    pub(super) fn new() -> Result<Self, BenchError> {
+        let folder = tempfile::tempdir().map_err(failed("make a folder for servers"))?;
+        let place = Self { folder };
+        fs::create_dir(place.work()).map_err(failed("make a folder to work in"))?;
+        let source = workspace::root().join("xtask/bench/fake-claude.c");
+        process::run(Command::new("cc").arg("-O2").arg("-o").arg(place.claude()).arg(source))?;
+        Ok(place)
+    }
+
+    /// The folder of a server's data.
+    pub(super) fn data(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn claude(&self) -> PathBuf {
+        self.folder.path().join("claude")
+    }
+
+    fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+}
+
+/// A server at work.
+#[derive(Debug)]
+pub(super) struct Serving<'a> {
+    place: &'a Place,
+    child: Child,
+    data: PathBuf,
+    address: SocketAddr,
+    /// From its start until it listened.
+    pub(super) started_in: Duration,
+    // What it still has to say must find a reader.
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl<'a> Serving<'a> {
+    /// Starts one; `variables` are for the stand-in.
+    pub(super) fn start(
+        place: &'a Place,
+        data: &Path,
+        variables: &[(&str, String)],
+    ) -> Result<Self, BenchError> {
+        let mut command = Command::new(workspace::cargo_target().join("release/jackfield"));
+        command.args([
+            "serve",
+            "--no-open",
+            "--listen",
+            "127.0.0.1:0",
+            "--set",
+            "limits.max_running_sessions=1000",
+        ]);
+        command.arg("--claude").arg(place.claude()).arg("--data").arg(data);
+        command.current_dir(place.work()).env_clear().env("HOME", place.folder.path());
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        let begun = Instant::now();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|source| process::not_started(&command, source))?;
+        let missing = || BenchError::Missing { what: "an address", place: process::line(&command) };
+        let mut stdout = BufReader::new(child.stdout.take().ok_or_else(missing)?);
+        let mut line = String::new();
+        stdout.read_line(&mut line).map_err(failed("read what the server says"))?;
+        let started_in = begun.elapsed();
+        let address =
+            line.split("http://").nth(1).and_then(|rest| rest.trim_end_matches(['/', '\n']).parse().ok());
+        let address = address.ok_or_else(missing);
+        let data = data.to_owned();
+        match address {
+            Ok(address) => Ok(Self { place, child, data, address, started_in, _stdout: stdout }),
+            Err(error) => {
+                let _ = child.kill().and_then(|()| child.wait().map(drop));
+                Err(error)
+            }
+        }
+    }
+
+    /// A turn in each of some new sessions, with so many watching each.
+    pub(super) fn turn(&self, sessions: u32, watchers: u32) -> Result<Report, BenchError> {
+        let (sessions, watchers) = (sessions.to_string(), watchers.to_string());
+        let pid = self.child.id().to_string();
+        let folder = self.place.work();
+        let folder = folder.to_string_lossy();
+        self.load(&[
+            "turn",
+            "--pid",
+            &pid,
+            "--sessions",
+            &sessions,
+            "--watchers",
+            &watchers,
+            "--folder",
+            &folder,
+        ])
+    }
+
+    /// Lets clients do something, in a process of their own.
+    pub(super) fn load(&self, words: &[&str]) -> Result<Report, BenchError> {
+        let mut command = Command::new(workspace::cargo_target().join("release/xtask"));
+        command.arg("bench-load").arg("--address").arg(self.address.to_string());
+        command.arg("--data").arg(&self.data).args(words);
+        let written = process::capture(&mut command)?;
+        serde_json::from_str(written.trim())
+            .map_err(|_| BenchError::Missing { what: "the figures", place: written.clone() })
+    }
+
+    /// Ends it in order.
+    pub(super) fn stop(mut self) -> Result<(), BenchError> {
+        let pid = i32::try_from(self.child.id()).map_or(None, |pid| Some(Pid::from_raw(pid)));
+        if let Some(pid) = pid {
+            kill(pid, Signal::SIGTERM).map_err(std::io::Error::from).map_err(failed("end the server"))?;
+        }
+        self.child.wait().map_err(failed("wait for the server")).map(drop)
+    }
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        // One that has ended already is neither there to kill nor waited for twice.
+        let _ = self.child.kill().and_then(|()| self.child.wait().map(drop));
+    }
+}
+
+pub(super) fn failed(doing: &str) -> impl FnOnce(std::io::Error) -> BenchError {
+    let doing = doing.to_owned();
+    move |source| BenchError::File { doing, source }
+}
