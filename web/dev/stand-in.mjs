@@ -46,7 +46,7 @@ export class Played {
     return {
       session_id: this.id,
       title: this.title,
-      cwd: "/home/ada/project",
+      cwd: "/ws/project",
       agent: "claude",
       model: "claude-sonnet-4-5",
       permission_mode: "default",
@@ -115,7 +115,7 @@ export function serve(sessions, port = 0) {
     };
     if (pathname === "/api/login") return json({ key: "stand-in" });
     if (pathname === "/api/settings")
-      return json({ version: "stand-in", agents: [], home: "/home/ada", bypass_allowed: false, rate_limits: [] });
+      return json({ version: "stand-in", agents: [], home: "/ws", bypass_allowed: false, rate_limits: [] });
     if (pathname.startsWith("/api/"))
       return json({ error: { code: "not_found", reason: "the stand-in does not know this" } }, 404);
     const path = join(dist, pathname);

@@ -57,6 +57,8 @@ describe("how it looks", () => {
       const { page, context, complaints } = await open(browser, await host.link(), options);
       const found = [];
       const look = async (screen) => {
+        // Rows of a long list are hidden until they were measured.
+        await page.waitForFunction(() => document.querySelector("[style*='visibility: hidden']") === null);
         await page.evaluate(() =>
           Promise.all(
             document

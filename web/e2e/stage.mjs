@@ -102,7 +102,7 @@ function firstLink(child) {
 export async function open(browser, link, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(40_000);
   const complaints = [];
   const outside = [];
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
@@ -128,7 +128,13 @@ export async function begin(page, folder) {
   await dialog.getByText("Demo agent", { exact: true }).click();
   await dialog.getByLabel("Folder", { exact: true }).fill(folder);
   await dialog.getByRole("button", { name: "Begin" }).click();
-  await page.waitForURL((url) => url.href !== before && url.pathname.startsWith("/s/"));
+  const refused = dialog.getByRole("alert");
+  await page
+    .waitForURL((url) => url.href !== before && url.pathname.startsWith("/s/"))
+    .catch(async (error) => {
+      const said = (await refused.isVisible()) ? await refused.innerText() : await dialog.innerText();
+      throw new Error(`no session was begun: ${said}`, { cause: error });
+    });
   await page.getByText("What shall be done in").waitFor();
   return page.url();
 }

@@ -59,3 +59,8 @@ pub(crate) fn line(command: &Command) -> String {
         .collect::<Vec<_>>()
         .join(" ")
 }
+
+/// Whether this is root.
+pub(crate) fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|this| std::os::unix::fs::MetadataExt::uid(&this) == 0)
+}

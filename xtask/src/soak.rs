@@ -4,8 +4,6 @@
 //! which of them need root. The one rule it keeps: a loop that fails has named its seed, and ends the soak; one
 //! that cannot be run is told as not run, never as passed.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 
 use clap::Args;
@@ -14,7 +12,8 @@ use crate::process::{self, ProcessError};
 use crate::{setup, workspace};
 
 /// The loops: the package, and the tests' common name.
-const LOOPS: [(&str, &str); 1] = [("jackfield-sdk", "seeds::")];
+const LOOPS: [(&str, &str); 3] =
+    [("jackfield-sdk", "seeds::"), ("jackfield", "host::chaos::"), ("jackfield", "host::real::")];
 /// Loops that mount file systems; `cargo test` leaves them out.
 const ROOTED: [(&str, &str); 1] = [("jackfield-sdk", "disk::")];
 
@@ -49,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), SoakError> {
 
 /// Runs the loops that need root, or says that they are not run.
 pub(crate) fn rooted(seeds: u64) -> Result<(), ProcessError> {
-    let is_root = fs::metadata("/proc/self").is_ok_and(|this| this.uid() == 0);
+    let is_root = process::is_root();
     for (package, tests) in ROOTED {
         if is_root {
             println!("{package}: {seeds} seeds for each of {tests}*, as root");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_testkit::cli;
 
-use crate::{process, setup, soak, tidy, workspace};
+use crate::{process, setup, soak, tidy, web, workspace};
 
 /// The version of `cargo-deny` that `deny.toml` is written for.
 const CARGO_DENY: &str = "0.20.2";
@@ -38,6 +38,11 @@ const STEPS: &[(&str, Step)] = &[
         Ok(process::run(workspace::cargo().args(wanted))?)
     }),
     ("tests", || Ok(process::run(workspace::cargo().args(["test", "--workspace", "--locked"]))?)),
+    ("page", || {
+        web::check()?;
+        Ok(web::unit()?)
+    }),
+    ("page in a browser", || Ok(web::browser()?)),
     ("tests that need root", || Ok(soak::rooted(SEEDS)?)),
     ("documentation", || {
         let mut cargo = workspace::cargo();

@@ -83,6 +83,9 @@ pub struct CreateSession {
     /// MCP servers, as the CLI's configuration names them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp_servers: Option<Json>,
+    /// The shape of its answers, as JSON Schema; they come as `structured_output`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json_schema: Option<Json>,
     /// What the session may cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_budget_usd: Option<f64>,
@@ -120,6 +123,7 @@ impl CreateSession {
             permission_mode: None,
             max_thinking_tokens: None,
             mcp_servers: None,
+            json_schema: None,
             max_budget_usd: None,
             trusted: false,
             fingerprint: None,

@@ -36,7 +36,10 @@ pub mod usage;
 
 pub use command::Command;
 pub use event::{Body, Event};
-pub use id::{Fingerprint, ItemId, MessageId, PendingId, Seq, SessionId, TaskId, Timestamp, ToolCallId, TurnNumber, Uuid};
+pub use id::{
+    Fingerprint, ItemId, MessageId, PendingId, Seq, SessionId, TaskId, Timestamp, ToolCallId, TurnNumber,
+    Uuid,
+};
 pub use json::Json;
 pub use normalized::Normalized;
 pub use snapshot::Snapshot;

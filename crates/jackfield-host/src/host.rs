@@ -135,7 +135,7 @@ impl Host {
     /// Ends every run in order and closes the store.
     pub async fn close(&self) {
         let mut ends = JoinSet::new();
-        for channel in self.shared.registry.all().await {
+        for channel in self.shared.registry.close().await {
             ends.spawn(async move { channel.end(Ending::Kept).await });
         }
         ends.join_all().await;

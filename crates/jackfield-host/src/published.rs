@@ -76,9 +76,9 @@ impl Published {
     }
 
     /// These events are on disk now.
-    pub(crate) fn publish(&self, page: Page) {
+    pub(crate) fn publish(&self, page: &Page) {
         let (whole, starts) = self.frame(&page.lines);
-        let Page { first, last, .. } = page;
+        let Page { first, last, .. } = *page;
         {
             let mut ring = self.lock();
             ring.bytes += whole.len();
@@ -191,7 +191,7 @@ mod tests {
     fn a_cursor_gets_exactly_what_is_behind_it() {
         let published = Published::new(&"a\"b".into(), Seq(0));
         for page in [page(1, 3), page(4, 4), page(5, 9)] {
-            published.publish(page);
+            published.publish(&page);
         }
         for cursor in 0..9 {
             let Behind::Frames(frames, last) = published.behind(Seq(cursor)) else { panic!("{cursor}") };
@@ -205,7 +205,7 @@ mod tests {
     fn what_is_no_longer_kept_is_in_the_store() {
         let published = Published::new(&"s".into(), Seq(0));
         for first in 0..2_000 {
-            published.publish(page(first * 20 + 1, first * 20 + 20));
+            published.publish(&page(first * 20 + 1, first * 20 + 20));
         }
         assert!(matches!(published.behind(Seq(1)), Behind::Stored));
         assert!(matches!(published.behind(Seq(39_990)), Behind::Frames(..)));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jackfield_api::SessionId;
 use tokio::sync::{Mutex, mpsc};
@@ -15,6 +16,8 @@ use crate::store::StoreError;
 pub(crate) struct Registry {
     // Held while a session is loaded, so that nobody loads it twice.
     loaded: Mutex<BTreeMap<SessionId, Channel>>,
+    /// Only changed under the lock.
+    closed: AtomicBool,
 }
 
 impl Registry {
@@ -27,6 +30,9 @@ impl Registry {
         let mut loaded = self.loaded.lock().await;
         if let Some(channel) = loaded.get(id).filter(|channel| channel.lives()) {
             return Ok(Some(channel.clone()));
+        }
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(StoreError::Closed);
         }
         let channel = Channel::load(shared, id).await?;
         if let Some(channel) = &channel {
@@ -43,8 +49,11 @@ impl Registry {
         self.loaded.lock().await.remove(id);
     }
 
-    pub(crate) async fn all(&self) -> Vec<Channel> {
-        self.loaded.lock().await.values().cloned().collect()
+    /// Loads no more sessions, so that a command on its way starts none when the host ends. Those that are loaded.
+    pub(crate) async fn close(&self) -> Vec<Channel> {
+        let loaded = self.loaded.lock().await;
+        self.closed.store(true, Ordering::Relaxed);
+        loaded.values().cloned().collect()
     }
 
     /// A session's task wants to go. Whether it may: nobody has asked it anything in the meantime, and nobody has got

@@ -36,20 +36,20 @@ const MISSED: u8 = 2;
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Serves a connection until either side ends it.
-pub(crate) async fn attend(socket: WebSocket, handler: Handler, notices: Notices, stopping: CancellationToken) {
+pub(crate) async fn attend(
+    socket: WebSocket,
+    handler: Handler,
+    notices: Notices,
+    stopping: CancellationToken,
+) {
     let gone = handler.gone.clone();
     let _ending = gone.clone().drop_guard();
     let (mut sink, stream) = socket.split();
     let (out, mut waiting) = mpsc::channel(WAITING);
     let pulse = Arc::new(AtomicU8::new(0));
     let listening = CancellationToken::new();
-    let wire = Wire {
-        stream,
-        out,
-        gone: gone.clone(),
-        listening: listening.clone(),
-        pulse: Arc::clone(&pulse),
-    };
+    let wire =
+        Wire { stream, out, gone: gone.clone(), listening: listening.clone(), pulse: Arc::clone(&pulse) };
     // The handshake is a request like any other: a client that asks in another order is answered all the same.
     let service = serve_directly_with_ct(handler, wire, None, gone.clone());
     let peer = service.peer().clone();
@@ -156,7 +156,9 @@ impl Transport<RoleServer> for Wire {
                 Message::Ping(_) | Message::Pong(_) => None,
                 Message::Close(_) => break,
             };
-            let Some(text) = refused.and_then(|refused| serde_json::to_string(&refused).ok()) else { continue };
+            let Some(text) = refused.and_then(|refused| serde_json::to_string(&refused).ok()) else {
+                continue;
+            };
             if self.out.try_send(Message::Text(text.into())).is_err() {
                 // It asks nonsense, faster than it reads the answers.
                 break;

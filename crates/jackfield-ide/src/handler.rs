@@ -91,4 +91,3 @@ impl ServerHandler for Handler {
         }
     }
 }
-

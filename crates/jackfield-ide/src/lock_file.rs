@@ -109,7 +109,8 @@ impl Drop for LockFile {
 /// The port of a server of ours that lives and serves this folder; of several, the one whose own folder is nearest.
 pub fn running(lock_folder: &Path, folder: &Path) -> Option<u16> {
     let nearest = |content: &Content| {
-        let served = content.workspace_folders.iter().map(Path::new).filter(|served| folder.starts_with(served));
+        let served =
+            content.workspace_folders.iter().map(Path::new).filter(|served| folder.starts_with(served));
         served.map(|served| served.components().count()).max()
     };
     let found = fs::read_dir(lock_folder).ok()?.filter_map(|entry| {
@@ -119,6 +120,16 @@ pub fn running(lock_folder: &Path, folder: &Path) -> Option<u16> {
         Some((nearest(&content)?, port))
     });
     found.max().map(|(_, port)| port)
+}
+
+/// The token of a server of ours that was killed on this port. A CLI that was connected to it comes back with that one
+/// and does not look for another.
+pub(crate) fn left_behind(lock_folder: &Path, port: u16) -> Option<Token> {
+    let path = lock_folder.join(format!("{port}.lock"));
+    let metadata = fs::symlink_metadata(&path).ok()?;
+    let is_private = metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o077 == 0;
+    let content = read(&path).filter(|content| is_private && !content.jackfield.lives())?;
+    Token::read(&content.auth_token)
 }
 
 fn put(folder: &Path, announcement: Announcement<'_>) -> io::Result<LockFile> {
@@ -263,6 +274,10 @@ mod tests {
         // The same process number, and another process.
         content["jackfield"]["started"] = json!(1);
         fs::write(folder.join("2.lock"), content.to_string()).unwrap();
+        assert!(left_behind(&folder, 2).is_none(), "others may have read it");
+        fs::set_permissions(folder.join("2.lock"), Permissions::from_mode(0o600)).unwrap();
+        assert!(left_behind(&folder, 2).is_some_and(|token| token.is(living.token.reveal().as_bytes())));
+        assert!(left_behind(&folder, 1).is_none(), "it lives");
         // Another editor's, of whom we know nothing.
         fs::write(folder.join("3.lock"), r#"{"pid":1,"ideName":"Other"}"#).unwrap();
         fs::write(folder.join("4.lock"), "/ws\n").unwrap();

@@ -10,12 +10,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 
 use crate::editor::{Mention, Selection};
 use crate::workspace::{self, Workspace};
 
 /// How long a selection must stay before it is told: who drags a mouse makes a hundred of them.
 const STEADY: Duration = Duration::from_millis(50);
+/// When the selection is told again to a CLI that has just come: it asks for the tools some time before it begins to
+/// listen, and does not say when it does. To hear the same twice does no harm.
+const AGAIN: [Duration; 4] =
+    [Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(10)];
+/// How long mentions are kept for such a CLI: to hear one twice would do harm.
+const SETTLED: Duration = Duration::from_secs(2);
 /// How many mentions are kept while nobody listens; the oldest go first.
 const MOST_MENTIONS: usize = 64;
 
@@ -50,6 +57,8 @@ pub(crate) struct Listener {
     selection: watch::Receiver<Option<Selection>>,
     mentioned: watch::Receiver<u64>,
     heard: u64,
+    since: Instant,
+    repeated: usize,
 }
 
 impl Notices {
@@ -111,7 +120,8 @@ impl Notices {
         // Those that others have heard are not for this one.
         let heard = if mentions.listeners == 0 { 0 } else { mentions.count };
         mentions.listeners += 1;
-        Listener { notices: self.clone(), selection, mentioned, heard }
+        let since = Instant::now();
+        Listener { notices: self.clone(), selection, mentioned, heard, since, repeated: 0 }
     }
 }
 
@@ -119,11 +129,20 @@ impl Listener {
     /// What is to be told next; `None` when nothing can come any more.
     pub(crate) async fn next(&mut self) -> Option<Notice> {
         loop {
-            if let Some(mention) = self.unheard() {
+            let is_settled = self.since.elapsed() >= SETTLED;
+            if is_settled && let Some(mention) = self.unheard() {
                 return Some(Notice::of_mention(&mention));
             }
+            let again = AGAIN.get(self.repeated).map(|after| self.since + *after);
             tokio::select! {
-                changed = self.mentioned.changed() => changed.ok()?,
+                () = sleep_until(self.since + SETTLED), if !is_settled => {}
+                changed = self.mentioned.changed(), if is_settled => changed.ok()?,
+                () = sleep_until(again.unwrap_or(self.since)), if again.is_some() => {
+                    self.repeated += 1;
+                    if let Some(selection) = self.selection.borrow_and_update().as_ref() {
+                        return Some(Notice::of_selection(Some(selection)));
+                    }
+                }
                 changed = self.selection.changed() => {
                     changed.ok()?;
                     self.wait_until_steady().await?;
@@ -238,6 +257,8 @@ mod tests {
         assert_eq!(told.params["selection"]["isEmpty"], json!(false));
         notices.select(None);
         assert_eq!(listener.next().await.unwrap().params, json!({ "selection": null }));
+        let silence = tokio::time::timeout(Duration::from_hours(1), listener.next()).await;
+        assert!(silence.is_err(), "there is nothing to tell again");
         assert_eq!(notices.current(), None);
         assert_eq!(notices.latest().unwrap().text, "line 99");
     }
@@ -249,6 +270,20 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(notices.listen().next().await.unwrap().params["text"], json!("line 7"));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_just_come_hears_the_selection_again_and_a_mention_once() {
+        let (_home, folder, notices) = notices();
+        notices.select(Some(selection(folder.join("a"), 7)));
+        notices.mention(mention("/once"));
+        let mut listener = notices.listen();
+        let mut told = Vec::new();
+        while let Ok(Some(notice)) = tokio::time::timeout(Duration::from_hours(1), listener.next()).await {
+            told.push(notice.method);
+        }
+        let (selected, mentioned) = ("selection_changed", "at_mentioned");
+        assert_eq!(told, [selected, selected, selected, mentioned, selected, selected]);
     }
 
     #[tokio::test(start_paused = true)]

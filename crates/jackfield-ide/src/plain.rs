@@ -14,8 +14,8 @@ use tokio::process::Command;
 
 use crate::console::{Console, Output};
 use crate::editor::{
-    Answer, Diff, DiffId, Document, DocumentState, Editor, EditorError, FileDiagnostics, OpenFile, Saved, Tab,
-    Verdict,
+    Answer, Diff, DiffId, Document, DocumentState, Editor, EditorError, FileDiagnostics, OpenFile, Saved,
+    Tab, Verdict,
 };
 
 /// The editor of those who have none.
@@ -61,7 +61,9 @@ impl Plain {
                     if let Some(visual) = &self.visual {
                         match edited(visual, &diff.path, &new).await {
                             Ok(content) => new = content,
-                            Err(error) => terminal.output.write(&format!("It could not be edited: {error}\n")),
+                            Err(error) => {
+                                terminal.output.write(&format!("It could not be edited: {error}\n"))
+                            }
                         }
                     }
                 }
@@ -153,7 +155,8 @@ async fn run(visual: &OsStr, path: &Path) -> io::Result<()> {
     let mut command = visual.to_owned();
     // `$VISUAL` may have arguments; the path is one whatever is in it.
     command.push(" \"$1\"");
-    let status = Command::new("sh").arg("-c").arg(command).arg("sh").arg(path).kill_on_drop(true).status().await?;
+    let status =
+        Command::new("sh").arg("-c").arg(command).arg("sh").arg(path).kill_on_drop(true).status().await?;
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("the editor ended with {status}"))) }
 }
 

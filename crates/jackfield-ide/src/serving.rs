@@ -32,7 +32,7 @@ use crate::diffs::Diffs;
 use crate::editor::Editor;
 use crate::gate::Gate;
 use crate::handler::Handler;
-use crate::lock_file::{Announcement, LockFile, LockFileError};
+use crate::lock_file::{Announcement, LockFile, LockFileError, left_behind};
 use crate::notices::Notices;
 use crate::token::{NoToken, Token};
 use crate::tools::Bench;
@@ -95,15 +95,19 @@ pub async fn serve(options: Options, editor: Arc<dyn Editor>) -> Result<Ide, Ser
         return Err(ServeError::NoFolder);
     }
     let workspace = Arc::new(Workspace::open(&options.workspace)?);
-    let token = Token::random()?;
     let refused = |source| ServeError::Port { port: options.port, source };
     // The CLI knows 127.0.0.1 only.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await.map_err(refused)?;
     let port = listener.local_addr().map_err(refused)?.port();
+    let token = options.lock_folders.iter().find_map(|folder| left_behind(folder, port));
+    let token = token.map_or_else(Token::random, Ok)?;
     let folders = workspace.folders();
     let announcement = Announcement { port, name: &options.name, workspace: &folders, token: &token };
-    let lock_files =
-        options.lock_folders.iter().map(|folder| LockFile::write(folder, announcement)).collect::<Result<_, _>>()?;
+    let lock_files = options
+        .lock_folders
+        .iter()
+        .map(|folder| LockFile::write(folder, announcement))
+        .collect::<Result<_, _>>()?;
 
     let notices = Notices::new(Arc::clone(&workspace));
     let bench = Bench { editor, workspace, notices: notices.clone(), diffs: AtomicU64::new(0) };

@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq as _;
 #[error("cannot make a token: the operating system gives no random bytes: {0}")]
 pub struct NoToken(getrandom::Error);
 
-/// 256 bits from the operating system, as 64 hexadecimal digits; another one for every start.
+/// 256 bits from the operating system, as 64 hexadecimal digits.
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
@@ -20,6 +20,12 @@ impl Token {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(NoToken)?;
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// One that was kept as text, if it is one.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let whole = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        whole.then(|| Self(text.to_owned()))
     }
 
     /// The text, for the lock file.

@@ -195,7 +195,9 @@ mod tests {
         fs::write(ws.join("a%20b.txt"), "its own name wins").unwrap();
         assert_eq!(workspace.place_of_url(&encoded).unwrap().path, ws.join("a%20b.txt"));
 
-        for name in ["leak", "up/secret", "up/ws/a b.txt", "broken", "../secret", "inner/../../secret", "a\0b"] {
+        for name in
+            ["leak", "up/secret", "up/ws/a b.txt", "broken", "../secret", "inner/../../secret", "a\0b"]
+        {
             assert!(workspace.place(&full(name)).is_err(), "{name}");
         }
         for path in ["a b.txt", "", "/", "/etc/passwd", root.join("wsx").to_str().unwrap()] {

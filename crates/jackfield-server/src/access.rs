@@ -3,26 +3,29 @@
 //! What a caller may do with a session is the host's business; here is only who it is and its scope. The one rule
 //! it keeps: whoever fails is told the same, whatever was wrong.
 
+pub(crate) mod failures;
 pub(crate) mod gate;
 pub(crate) mod logins;
+pub(crate) mod names;
 pub(crate) mod private_file;
 pub(crate) mod secret;
 pub(crate) mod tickets;
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use jackfield_api::socket::Scope;
 use tokio_util::sync::CancellationToken;
 
+use failures::Failures;
 use gate::{Door, Gate};
-use logins::{Given, Known, Logins};
+use logins::{Device, Given, Known, Logins};
+use names::Names;
 use secret::{Digest, NoSecret, Secret};
-use tickets::Tickets;
+use tickets::{Grant, Tickets};
 
 /// The header with a tab's key.
 pub(crate) const KEY: &str = "x-jackfield-key";
@@ -67,12 +70,19 @@ impl OpenError {
 #[derive(Debug)]
 pub(crate) struct Access {
     pub(crate) gate: Gate,
-    address: SocketAddr,
-    /// The cookie's name: cookies are shared by all ports of a machine, and so several hosts would fight for one.
-    cookie: String,
     token: Digest,
     tickets: Tickets,
     logins: Logins,
+    failures: Failures,
+}
+
+/// Why somebody is not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotLetIn {
+    /// What it showed is good for nothing.
+    Unknown,
+    /// It was wrong too often; what it shows is not looked at for so long.
+    TooOften(Duration),
 }
 
 /// Somebody who was let in.
@@ -106,27 +116,47 @@ pub(crate) enum KeyShown {
 
 impl Access {
     /// Takes the token from its file, or makes one at the first start.
-    pub(crate) fn open(folder: &Path, address: SocketAddr) -> Result<Self, OpenError> {
+    pub(crate) fn open(folder: &Path, names: Names) -> Result<Self, OpenError> {
         Ok(Self {
-            gate: Gate::new(address),
-            address,
-            cookie: format!("jackfield_{}", address.port()),
+            gate: Gate::new(names),
             token: token(&folder.join("token"))?.digest(),
             tickets: Tickets::default(),
             logins: Logins::open(folder.join("logins.json"))?,
+            failures: Failures::default(),
         })
     }
 
     /// A new one-time link.
-    pub(crate) fn link(&self, scope: Scope) -> Result<String, NoSecret> {
-        let ticket = self.tickets.issue(Instant::now(), scope)?;
-        Ok(format!("http://{}/#ticket={}", self.address, ticket.reveal()))
+    pub(crate) fn link(&self, scope: Scope, name: Option<&str>) -> Result<String, NoSecret> {
+        let name = name.map(spoken).filter(|name| !name.is_empty());
+        let ticket = self.tickets.issue(Instant::now(), Grant { scope, name })?;
+        Ok(format!("{}#ticket={}", self.gate.names().page(), ticket.reveal()))
     }
 
     /// Exchanges a ticket for a login.
-    pub(crate) fn log_in(&self, ticket: &str, headers: &HeaderMap) -> Result<Option<Given>, NoSecret> {
-        let Some(scope) = self.tickets.redeem(ticket, Instant::now()) else { return Ok(None) };
-        self.logins.begin(self.cookie_in(headers), scope, SystemTime::now()).map(Some)
+    pub(crate) fn log_in(
+        &self,
+        door: Door,
+        ticket: &str,
+        headers: &HeaderMap,
+    ) -> Result<Result<Given, NotLetIn>, NoSecret> {
+        if let Err(too_often) = self.may_try(door) {
+            return Ok(Err(too_often));
+        }
+        let Some(grant) = self.tickets.redeem(ticket, Instant::now()) else {
+            return Ok(Err(self.failed(door)));
+        };
+        self.logins.begin(self.cookie_in(headers), grant, SystemTime::now()).map(Ok)
+    }
+
+    /// The browsers that were let in, the last seen first.
+    pub(crate) fn devices(&self) -> Vec<Device> {
+        self.logins.devices(SystemTime::now())
+    }
+
+    /// Lets a browser in no more, and ends its connections; `None` if there is none of this id.
+    pub(crate) fn revoke(&self, id: &str) -> Option<Device> {
+        self.logins.revoke(id)
     }
 
     /// Ends a browser's login.
@@ -136,55 +166,110 @@ impl Access {
         }
     }
 
-    /// Who a request is from.
-    pub(crate) fn caller(&self, door: Door, headers: &HeaderMap, key: KeyShown) -> Option<Caller> {
-        let admin = |kind| Caller { kind, scope: Scope::Admin, over: CancellationToken::new() };
+    /// Who a request is from. A browser that is logged in is let in also while its address has to wait: strangers
+    /// behind the same proxy, or other users of this machine, must not be able to lock it out.
+    pub(crate) fn caller(&self, door: Door, headers: &HeaderMap, key: KeyShown) -> Result<Caller, NotLetIn> {
         if door == Door::Local {
-            return Some(admin(CallerKind::Local));
+            return Ok(Caller::admin(CallerKind::Local));
         }
-        if headers.contains_key(AUTHORIZATION) {
-            let shown = bearer(headers)?;
-            return (Digest::of(shown) == self.token).then(|| admin(CallerKind::Program));
+        if let Some(known) = self.browser(headers, key) {
+            let (scope, over) = (known.scope, known.over.clone());
+            return Ok(Caller { kind: CallerKind::Browser(known), scope, over });
         }
-        let known = self.logins.known(self.cookie_in(headers)?, SystemTime::now())?;
-        if key == KeyShown::InHeader {
-            let shown = headers.get(KEY)?.to_str().ok()?;
-            self.logins.has_key(&known, shown).then_some(())?;
+        self.may_try(door)?;
+        match bearer(headers) {
+            Some(shown) if Digest::of(shown) == self.token => Ok(Caller::admin(CallerKind::Program)),
+            _ => Err(self.failed(door)),
         }
-        let (scope, over) = (known.scope, known.over.clone());
-        Some(Caller { kind: CallerKind::Browser(known), scope, over })
     }
 
     /// Whether the key of the first frame is the caller's. Only browsers need one.
-    pub(crate) fn has_key(&self, caller: &Caller, key: Option<&str>) -> bool {
-        match &caller.kind {
-            CallerKind::Program | CallerKind::Local => true,
-            CallerKind::Browser(known) => key.is_some_and(|key| self.logins.has_key(known, key)),
+    pub(crate) fn has_key(&self, door: Door, caller: &Caller, key: Option<&str>) -> bool {
+        let CallerKind::Browser(known) = &caller.kind else { return true };
+        let right = key.is_some_and(|key| self.logins.has_key(known, key, SystemTime::now()));
+        if !right {
+            self.failed(door);
         }
+        right
     }
 
     /// The header that gives a browser its cookie, or takes it away.
-    pub(crate) fn set_cookie(&self, cookie: Option<&Secret>) -> String {
+    pub(crate) fn set_cookie(&self, headers: &HeaderMap, cookie: Option<&Secret>) -> String {
         let (value, age) = cookie.map_or(("", 0), |cookie| (cookie.reveal(), logins::LIFE.as_secs()));
-        format!("{}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict", self.cookie)
+        let secure = if self.gate.is_secure(headers) { "; Secure" } else { "" };
+        let name = self.cookie_name(headers);
+        format!("{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}")
+    }
+
+    /// Cookies are shared by all ports of a machine, and so several hosts would fight for one name. The prefix makes
+    /// browsers see to it that nobody else set it.
+    fn cookie_name(&self, headers: &HeaderMap) -> String {
+        let prefix = if self.gate.is_secure(headers) { "__Host-" } else { "" };
+        format!("{prefix}jackfield_{}", self.gate.names().port)
     }
 
     fn cookie_in<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        let wanted = self.cookie_name(headers);
         let lists = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = lists.flat_map(|list| list.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(name, _)| *name == self.cookie).map(|(_, value)| value)
+        pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
+    }
+
+    fn browser(&self, headers: &HeaderMap, key: KeyShown) -> Option<Known> {
+        // Who shows a token is a program, and none if the token is wrong.
+        if headers.contains_key(AUTHORIZATION) {
+            return None;
+        }
+        let now = SystemTime::now();
+        let known = self.logins.known(self.cookie_in(headers)?, now)?;
+        if key == KeyShown::InHeader {
+            let shown = headers.get(KEY)?.to_str().ok()?;
+            self.logins.has_key(&known, shown, now).then_some(())?;
+        }
+        Some(known)
+    }
+
+    fn may_try(&self, door: Door) -> Result<(), NotLetIn> {
+        let Door::Network(ends) = door else { return Ok(()) };
+        self.failures.wait(ends.peer, Instant::now()).map_or(Ok(()), |wait| Err(NotLetIn::TooOften(wait)))
+    }
+
+    fn failed(&self, door: Door) -> NotLetIn {
+        if let Err(too_often) = self.may_try(door) {
+            return too_often;
+        }
+        if let Door::Network(ends) = door {
+            self.failures.add(ends.peer, Instant::now());
+        }
+        NotLetIn::Unknown
     }
 }
 
 impl Caller {
-    /// What it is called if it does not say.
-    pub(crate) fn name(&self) -> &'static str {
-        match self.kind {
-            CallerKind::Program => "program",
-            CallerKind::Local => "local program",
-            CallerKind::Browser(_) => "browser",
-        }
+    fn admin(kind: CallerKind) -> Self {
+        Self { kind, scope: Scope::Admin, over: CancellationToken::new() }
     }
+
+    /// What people are told who it is: the name that its login was given, else what it says of itself.
+    pub(crate) fn name(&self, said: &str) -> String {
+        let said = spoken(said);
+        let (given, kind) = match &self.kind {
+            CallerKind::Program => (None, "program"),
+            CallerKind::Local => (None, "local program"),
+            CallerKind::Browser(known) => (known.name.clone(), "browser"),
+        };
+        given.unwrap_or_else(|| if said.is_empty() { kind.to_owned() } else { said })
+    }
+}
+
+/// How long a name may be.
+const NAME: usize = 80;
+
+/// A name as people are shown it: short, and without characters that would change how others are read.
+fn spoken(name: &str) -> String {
+    let turns = |character: &char| matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    let plain = name.chars().filter(|character| !character.is_control() && !turns(character));
+    plain.take(NAME).collect::<String>().trim().to_owned()
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -214,6 +299,22 @@ mod tests {
 
     use super::*;
 
+    const LOOPBACK: std::net::IpAddr = std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    fn names() -> Names {
+        Names::new("127.0.0.1:4180".parse().unwrap(), names::Scheme::Http, &[]).unwrap()
+    }
+
+    /// From somebody who was never wrong.
+    fn door() -> Door {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let next = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Door::Network(gate::Ends {
+            peer: std::net::IpAddr::V4((0x0a00_0000 + next).into()),
+            reached: LOOPBACK,
+        })
+    }
+
     struct Place {
         folder: tempfile::TempDir,
         access: Access,
@@ -221,7 +322,7 @@ mod tests {
 
     fn place() -> Place {
         let folder = tempfile::tempdir().unwrap();
-        let access = Access::open(folder.path(), "127.0.0.1:4180".parse().unwrap()).unwrap();
+        let access = Access::open(folder.path(), names()).unwrap();
         Place { folder, access }
     }
 
@@ -239,14 +340,14 @@ mod tests {
         }
 
         fn is_let_in(&self, list: &[(HeaderName, String)]) -> bool {
-            self.access.caller(Door::Network, &headers(list), KeyShown::InHeader).is_some()
+            self.access.caller(door(), &headers(list), KeyShown::InHeader).is_ok()
         }
 
         fn log_in(&self) -> Given {
-            let link = self.access.link(Scope::Admin).unwrap();
+            let link = self.access.link(Scope::Admin, None).unwrap();
             let (page, ticket) = link.split_once("#ticket=").unwrap();
             assert_eq!(page, "http://127.0.0.1:4180/");
-            self.access.log_in(ticket, &HeaderMap::new()).unwrap().unwrap()
+            self.access.log_in(door(), ticket, &HeaderMap::new()).unwrap().unwrap()
         }
     }
 
@@ -287,20 +388,80 @@ mod tests {
         let wrong_token = (AUTHORIZATION, "Bearer x".to_owned());
         assert!(!place.is_let_in(&[cookie.clone(), key.clone(), wrong_token]));
 
-        let caller = place.access.caller(Door::Network, &headers(&[cookie]), KeyShown::InFirstFrame).unwrap();
-        assert!(place.access.has_key(&caller, Some(&key.1)));
-        assert!(!place.access.has_key(&caller, None) && !place.access.has_key(&caller, Some("")));
+        let caller = place.access.caller(door(), &headers(&[cookie]), KeyShown::InFirstFrame).unwrap();
+        assert!(place.access.has_key(door(), &caller, Some(&key.1)));
+        assert!(
+            !place.access.has_key(door(), &caller, None) && !place.access.has_key(door(), &caller, Some(""))
+        );
     }
 
     #[test]
     fn the_token_stays_the_same_and_a_spoilt_file_is_told() {
         let place = place();
         let token = place.token();
-        let address = "127.0.0.1:4180".parse().unwrap();
-        let again = Access::open(place.folder.path(), address).unwrap();
+        let again = Access::open(place.folder.path(), names()).unwrap();
         assert!(again.token == Digest::of(&token));
         std::fs::write(place.folder.path().join("token"), "secret").unwrap();
-        let error = Access::open(place.folder.path(), address).unwrap_err();
+        let error = Access::open(place.folder.path(), names()).unwrap_err();
         assert!(matches!(error, OpenError::NoToken { .. }), "{error}");
+    }
+
+    #[test]
+    fn s5_who_was_wrong_too_often_is_not_listened_to_and_who_is_logged_in_is() {
+        let place = place();
+        let given = place.log_in();
+        let door = door();
+        let token = headers(&[(AUTHORIZATION, format!("Bearer {}", place.token()))]);
+        let wrong = headers(&[(AUTHORIZATION, "Bearer x".to_owned())]);
+        let caller = |headers: &HeaderMap| place.access.caller(door, headers, KeyShown::InHeader);
+        for _ in 0..failures::FAILURES {
+            assert!(caller(&token).is_ok(), "successes do not count");
+            assert_eq!(caller(&wrong).unwrap_err(), NotLetIn::Unknown);
+        }
+        let ticket = place.access.link(Scope::Admin, None).unwrap();
+        let ticket = ticket.split_once("#ticket=").unwrap().1;
+        for refused in [
+            caller(&wrong).unwrap_err(),
+            caller(&token).unwrap_err(),
+            caller(&HeaderMap::new()).unwrap_err(),
+            place.access.log_in(door, ticket, &HeaderMap::new()).unwrap().unwrap_err(),
+            place.access.log_in(door, "wrong", &HeaderMap::new()).unwrap().unwrap_err(),
+        ] {
+            assert!(matches!(refused, NotLetIn::TooOften(wait) if wait <= failures::WITHIN), "{refused:?}");
+        }
+        let browser = headers(&[
+            (COOKIE, format!("jackfield_4180={}", given.cookie.unwrap().reveal())),
+            (HeaderName::from_static(KEY), given.key.reveal().to_owned()),
+        ]);
+        assert!(caller(&browser).is_ok());
+        assert!(place.access.caller(Door::Local, &HeaderMap::new(), KeyShown::InHeader).is_ok());
+        let other = self::door();
+        assert!(place.access.caller(other, &token, KeyShown::InHeader).is_ok(), "another peer");
+        assert!(place.access.log_in(other, ticket, &HeaderMap::new()).unwrap().is_ok(), "it was not used up");
+    }
+
+    #[test]
+    fn s9_with_tls_a_cookie_is_for_this_host_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let given = ["https://example.org".to_owned()];
+        let names = Names::new("127.0.0.1:4180".parse().unwrap(), names::Scheme::Http, &given).unwrap();
+        let access = Access::open(folder.path(), names).unwrap();
+        let secret = Secret::random().unwrap();
+        let set = |host: &str| {
+            access.set_cookie(&headers(&[(axum::http::header::HOST, host.to_owned())]), Some(&secret))
+        };
+        let plain = set("127.0.0.1:4180");
+        assert!(plain.starts_with("jackfield_4180=") && !plain.contains("Secure"), "{plain}");
+        let secure = set("example.org");
+        assert!(secure.starts_with("__Host-jackfield_4180=") && secure.ends_with("; Secure"), "{secure}");
+        assert!(secure.contains("Path=/;") && !secure.contains("Domain"), "{secure}");
+    }
+
+    #[test]
+    fn a_name_is_shown_without_what_would_change_how_it_is_read() {
+        assert_eq!(spoken("  the\tphone\u{202e}\n "), "thephone");
+        assert_eq!(spoken(&"é".repeat(200)).chars().count(), NAME);
+        let caller = Caller::admin(CallerKind::Program);
+        assert_eq!((caller.name(""), caller.name(" x ")), ("program".to_owned(), "x".to_owned()));
     }
 }

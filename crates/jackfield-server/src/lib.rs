@@ -10,6 +10,7 @@
 //! * `router`, `routes` – from a request to its answer; [`openapi`] describes them
 //! * `socket` – a WebSocket connection
 //! * `page` – the embedded page
+//! * `tls` – certificates
 //! * [`running`] – asking a server that runs already
 
 mod access;
@@ -24,9 +25,12 @@ mod routes;
 pub mod running;
 mod serving;
 mod socket;
+mod tls;
 
 pub use access::OpenError;
+pub use access::names::{NoBasePath, NoName};
 pub use access::secret::NoSecret;
 pub use doorstep::doorstep;
 pub use routes::openapi;
 pub use serving::{Listen, SOCKET, ServeError, Serving, serve};
+pub use tls::{Fingerprint, TlsError, Transport};

@@ -1,8 +1,12 @@
 //! The page, embedded in the program.
 //!
-//! Its build output is in `web/dist`. The one rule it keeps: whatever path the page itself gave a name gets the
+//! Its build output is in `web/dist`, and names its files from the root; below a base path they are named from there.
+//! The one rule it keeps: whatever path the page itself gave a name gets the
 //! page, and a file that is not there is not there.
 
+use std::borrow::Cow;
+
+use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -11,13 +15,20 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use crate::refusal::Refusal;
+use crate::router::Server;
 
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
 struct Files;
 
 /// Answers with a file of the page, or with the page.
-pub(crate) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+pub(crate) async fn page(
+    State(server): State<Server>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let base = &server.access.gate.names().base;
     let path = uri.path().trim_start_matches('/');
     if path == "api" || path.starts_with("api/") {
         return Refusal::not_found("route").into_response();
@@ -27,18 +38,18 @@ pub(crate) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Respon
             .into_response();
     }
     if let Some(file) = Files::get(path) {
-        return answer(path, &file, &headers);
+        return answer(path, &file, base, &headers);
     }
     // A name with a dot is a file's.
     let named = path.rsplit('/').next().unwrap_or_default();
     match Files::get("index.html").filter(|_| !named.contains('.')) {
-        Some(file) => answer("index.html", &file, &headers),
+        Some(file) => answer("index.html", &file, base, &headers),
         None => Refusal::not_found("file").into_response(),
     }
 }
 
-fn answer(path: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
-    let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(file.metadata.sha256_hash()));
+fn answer(path: &str, file: &EmbeddedFile, base: &str, headers: &HeaderMap) -> Response {
+    let tag = format!("\"{}{base}\"", URL_SAFE_NO_PAD.encode(file.metadata.sha256_hash()));
     // The build puts a digest of the content into the names there.
     let kept = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
@@ -46,7 +57,20 @@ fn answer(path: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
     if known {
         return (StatusCode::NOT_MODIFIED, head).into_response();
     }
-    (head, [(CONTENT_TYPE, media_type(path))], file.data.clone()).into_response()
+    (head, [(CONTENT_TYPE, media_type(path))], below(path, file, base)).into_response()
+}
+
+/// A file with the names in it as they are below the base path.
+fn below(path: &str, file: &EmbeddedFile, base: &str) -> Cow<'static, [u8]> {
+    let text = std::str::from_utf8(&file.data).ok();
+    match (path, text) {
+        _ if base.is_empty() => file.data.clone(),
+        ("index.html", Some(text)) => text.replace("=\"/", &format!("=\"{base}/")).into_bytes().into(),
+        ("manifest.webmanifest", Some(text)) => {
+            text.replace(": \"/", &format!(": \"{base}/")).into_bytes().into()
+        }
+        _ => file.data.clone(),
+    }
 }
 
 fn media_type(path: &str) -> &'static str {

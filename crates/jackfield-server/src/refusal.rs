@@ -3,14 +3,18 @@
 //! The one rule it keeps: every failure has the same shape, `{"error": {"code": …, "reason": …}}`, and a
 //! rejected command's codes are those of the contract.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
 use jackfield_api::command::{Rejection, RejectionCode};
 use jackfield_host::store::StoreError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::access::NotLetIn;
 use crate::access::gate::Stranger;
 use crate::access::secret::NoSecret;
 
@@ -20,6 +24,8 @@ pub(crate) struct Refusal {
     status: StatusCode,
     code: String,
     reason: String,
+    /// How long to wait before asking again.
+    wait: Option<Duration>,
 }
 
 /// The body of every answer that is not a success.
@@ -32,7 +38,7 @@ pub(crate) struct Failure {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct FailureReason {
     /// For a program: a code of `Rejection`, or `unauthorized`, `wrong_host`, `wrong_origin`, `too_large`,
-    /// `not_json`, `internal`.
+    /// `not_json`, `too_often`, `internal`.
     code: String,
     /// For a person: what was wrong and what to do.
     reason: String,
@@ -40,13 +46,7 @@ pub(crate) struct FailureReason {
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, code: &str, reason: impl Into<String>) -> Self {
-        Self { status, code: code.to_owned(), reason: reason.into() }
-    }
-
-    /// The same for whoever is not let in, whatever was wrong.
-    pub(crate) fn unauthorized() -> Self {
-        let reason = "not logged in: programs send the token, browsers open a new one-time link";
-        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", reason)
+        Self { status, code: code.to_owned(), reason: reason.into(), wait: None }
     }
 
     pub(crate) fn forbidden() -> Self {
@@ -69,7 +69,9 @@ impl Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let error = FailureReason { code: self.code, reason: self.reason };
-        (self.status, Json(Failure { error })).into_response()
+        // A moment too long is better than a moment too short.
+        let wait = self.wait.map(|wait| [(RETRY_AFTER, (wait.as_secs() + 1).to_string())]);
+        (self.status, wait, Json(Failure { error })).into_response()
     }
 }
 
@@ -79,13 +81,30 @@ impl From<Stranger> for Refusal {
             Stranger::Host => Self::new(
                 StatusCode::MISDIRECTED_REQUEST,
                 "wrong_host",
-                "this server does not answer to that name; use 127.0.0.1 or localhost with its port",
+                "this server does not answer to that name; use 127.0.0.1 or localhost with its port, or `server.names`",
             ),
             Stranger::Origin => Self::new(
                 StatusCode::FORBIDDEN,
                 "wrong_origin",
                 "pages of other origins may not ask this server",
             ),
+        }
+    }
+}
+
+/// The same for whoever is not let in, whatever was wrong.
+impl From<NotLetIn> for Refusal {
+    fn from(not_let_in: NotLetIn) -> Self {
+        match not_let_in {
+            NotLetIn::Unknown => Self::new(
+                StatusCode::UNAUTHORIZED,
+                "unauthorized",
+                "not logged in: programs send the token, browsers open a new one-time link",
+            ),
+            NotLetIn::TooOften(wait) => {
+                let reason = "too many wrong secrets came from this address; wait, and try again";
+                Self { wait: Some(wait), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too_often", reason) }
+            }
         }
     }
 }
@@ -113,7 +132,7 @@ impl From<Rejection> for Refusal {
         // Named as the contract writes it.
         let code = serde_json::to_value(rejection.code).ok();
         let code = code.as_ref().and_then(serde_json::Value::as_str).unwrap_or("invalid").to_owned();
-        Self { status: status(rejection.code), code, reason: rejection.reason }
+        Self { status: status(rejection.code), code, reason: rejection.reason, wait: None }
     }
 }
 

@@ -61,6 +61,23 @@ pub(crate) fn router(server: &Server) -> Router {
         .with_state(server.clone())
 }
 
+/// A request as it is below the base path. A proxy may have taken the path away already; then nothing is left to do.
+pub(crate) fn below(mut request: Request, base: &str) -> Request {
+    let target = request.uri().path_and_query().map(axum::http::uri::PathAndQuery::as_str);
+    let rest = target.filter(|_| !base.is_empty()).and_then(|target| target.strip_prefix(base));
+    let rest = match rest {
+        Some(rest) if rest.starts_with('/') => rest.to_owned(),
+        Some(rest) if rest.is_empty() || rest.starts_with('?') => format!("/{rest}"),
+        _ => return request,
+    };
+    let mut parts = request.uri().clone().into_parts();
+    parts.path_and_query = rest.parse().ok();
+    if let Ok(uri) = parts.try_into() {
+        *request.uri_mut() = uri;
+    }
+    request
+}
+
 async fn pass_gate(State(server): State<Server>, request: Request, next: Next) -> Result<Response, Refusal> {
     if head_size(&request) > HEAD {
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
@@ -84,8 +101,7 @@ async fn authenticate(
     next: Next,
 ) -> Result<Response, Refusal> {
     let arrival = Arrival::of(request.extensions());
-    let caller = server.access.caller(arrival.door, request.headers(), key);
-    let caller = caller.ok_or_else(Refusal::unauthorized)?;
+    let caller = server.access.caller(arrival.door, request.headers(), key)?;
     if matches!(caller.kind, CallerKind::Browser(_)) {
         Gate::check_cookie(request.method(), request.headers())?;
     }

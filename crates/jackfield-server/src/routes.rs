@@ -5,6 +5,7 @@
 
 mod commands;
 mod description;
+mod devices;
 mod files;
 mod host;
 mod login;
@@ -64,6 +65,8 @@ pub(crate) fn admin() -> OpenApiRouter<Server> {
         .routes(routes!(files::folders))
         .routes(routes!(trust::trust, trust::set_trust))
         .routes(routes!(login::ticket))
+        .routes(routes!(devices::devices))
+        .routes(routes!(devices::revoke))
 }
 
 /// The WebSocket.

@@ -1,4 +1,4 @@
-//! Listening: on a loopback address for browsers and programs, and on a Unix socket for programs of the same user.
+//! Listening: on an address for browsers and programs, and on a Unix socket for programs of the same user.
 //!
 //! What is said on a connection is not its business. The one rule it keeps: a connection that says nothing, or
 //! says it slowly, is ended; one that is at work ends its work first.
@@ -23,16 +23,19 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use jackfield_api::socket::Scope;
 use jackfield_host::Host;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_service::Service as _;
 
-use crate::access::gate::Door;
+use crate::access::gate::{Door, Ends};
+use crate::access::names::{Names, NoBasePath, NoName, Scheme};
 use crate::access::secret::NoSecret;
 use crate::access::{Access, OpenError};
 use crate::admission::{Arrival, Places};
-use crate::router::{HEAD, Server, router};
+use crate::router::{HEAD, Server, below, router};
+use crate::tls::{Fingerprint, TlsError, Transport, tls};
 
 /// The name of the Unix socket in the data folder.
 pub const SOCKET: &str = "host.sock";
@@ -41,21 +44,48 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long connections have to end their work when the server stops.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Where a server listens.
+/// How long the beginning of TLS may take.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// Where a server listens, and as whom.
 #[derive(Debug, Clone)]
 pub struct Listen {
-    /// A loopback address; port 0 takes any free one.
+    /// The address; port 0 takes any free one.
     pub address: SocketAddr,
     /// The data folder: the token, the logins and the Unix socket are in it.
     pub folder: PathBuf,
+    /// How it speaks on the address.
+    pub transport: Transport,
+    /// Names it answers to besides its own: `box.local`, or whole origins such as `https://example.org` for a proxy
+    /// in front.
+    pub names: Vec<String>,
+    /// The path that a proxy puts before ours; empty, or such as `/jackfield`.
+    pub base_path: String,
+}
+
+impl Listen {
+    /// On a loopback address, under no other name.
+    pub fn new(address: SocketAddr, folder: impl Into<PathBuf>) -> Self {
+        let (names, base_path) = (Vec::new(), String::new());
+        Self { address, folder: folder.into(), transport: Transport::Plain, names, base_path }
+    }
 }
 
 /// Why a server could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address can be reached from other machines.
-    #[error("cannot listen on {0}: only addresses of this machine itself (127.0.0.1, [::1]) are allowed")]
+    /// The address can be reached from other machines, and everybody between could read what is said.
+    #[error("cannot listen on {0} without TLS: other machines can reach it")]
     NotLoopback(SocketAddr),
+    /// There is no TLS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A name makes no sense.
+    #[error(transparent)]
+    Name(#[from] NoName),
+    /// The base path makes no sense.
+    #[error(transparent)]
+    BasePath(#[from] NoBasePath),
     /// The address is not to be had.
     #[error("cannot listen on {address}: {source}")]
     Address {
@@ -79,22 +109,29 @@ pub enum ServeError {
 
 /// Serves a host until it is stopped.
 pub async fn serve(host: Host, listen: Listen) -> Result<Serving, ServeError> {
-    if !listen.address.ip().is_loopback() {
+    if listen.transport == Transport::Plain && !listen.address.ip().is_loopback() {
         return Err(ServeError::NotLoopback(listen.address));
     }
+    let scheme = match listen.transport {
+        Transport::Plain | Transport::PlainBeyondLoopback => Scheme::Http,
+        Transport::OwnCertificate | Transport::Certificate { .. } => Scheme::Https,
+    };
     let refused = |source| ServeError::Address { address: listen.address, source };
     let network = TcpListener::bind(listen.address).await.map_err(refused)?;
     let address = network.local_addr().map_err(refused)?;
-    let access = Arc::new(Access::open(&listen.folder, address)?);
+    let names = Names::new(address, scheme, &listen.names)?.below(&listen.base_path)?;
+    let tls = tls(&listen.transport, &listen.folder, &names.bare())?;
+    let access = Arc::new(Access::open(&listen.folder, names)?);
     let socket = listen.folder.join(SOCKET);
     let local = bind(&socket).map_err(|source| ServeError::Socket { path: socket.clone(), source })?;
 
     let server = Server { host, access, stopping: CancellationToken::new(), connections: TaskTracker::new() };
+    let (acceptor, fingerprint) = tls.map(|tls| (tls.acceptor, tls.fingerprint)).unzip();
     let doorman =
-        Doorman { router: router(&server), server: server.clone(), places: Arc::new(Places::new()) };
+        Doorman { router: router(&server), server: server.clone(), places: Arc::default(), acceptor };
     server.connections.spawn(doorman.clone().attend_network(network));
     server.connections.spawn(doorman.attend_local(local));
-    Ok(Serving { address, socket, server })
+    Ok(Serving { address, socket, server, fingerprint })
 }
 
 /// A server at work.
@@ -103,6 +140,7 @@ pub struct Serving {
     address: SocketAddr,
     socket: PathBuf,
     server: Server,
+    fingerprint: Option<Fingerprint>,
 }
 
 impl Serving {
@@ -111,9 +149,19 @@ impl Serving {
         self.address
     }
 
+    /// The page's address, without anything that lets somebody in.
+    pub fn page(&self) -> String {
+        self.server.access.gate.names().page()
+    }
+
+    /// What its certificate is known by; `None` without TLS.
+    pub fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.fingerprint.as_ref()
+    }
+
     /// A new one-time link to the page.
     pub fn link(&self) -> Result<String, NoSecret> {
-        self.server.access.link(Scope::Admin)
+        self.server.access.link(Scope::Admin, None)
     }
 
     /// Takes no more connections and ends those that are there; WebSockets are closed with code 1012. The host goes
@@ -143,21 +191,25 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Doorman {
     server: Server,
     router: Router,
     places: Arc<Places>,
+    acceptor: Option<TlsAcceptor>,
 }
 
 impl Doorman {
     async fn attend_network(self, listener: TcpListener) {
         while let Some(accepted) = self.server.stopping.run_until_cancelled(listener.accept()).await {
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     // Frames are small and somebody waits for them.
                     let _ = stream.set_nodelay(true);
-                    self.greet(stream, Door::Network);
+                    // Without an end of its own it has gone already.
+                    let Ok(reached) = stream.local_addr() else { continue };
+                    let ends = Ends { peer: peer.ip(), reached: reached.ip() };
+                    self.greet_network(stream, Door::Network(ends));
                 }
                 Err(_) => breathe().await,
             }
@@ -177,43 +229,53 @@ impl Doorman {
         }
     }
 
+    fn greet_network(&self, stream: TcpStream, door: Door) {
+        let Some(acceptor) = self.acceptor.clone() else { return self.greet(stream, door) };
+        if let Some(arrival) = self.places.take(door) {
+            let doorman = self.clone();
+            self.server.connections.spawn(async move {
+                let shaken = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream));
+                if let Some(Ok(Ok(stream))) = doorman.server.stopping.run_until_cancelled(shaken).await {
+                    doorman.attend(stream, arrival).await;
+                }
+            });
+        }
+    }
+
     fn greet(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, door: Door) {
         // Without a place the connection is closed at once.
         if let Some(arrival) = self.places.take(door) {
-            let connection = attend(self.router.clone(), self.server.stopping.clone(), stream, arrival);
-            self.server.connections.spawn(connection);
+            self.server.connections.spawn(self.clone().attend(stream, arrival));
         }
     }
-}
 
-async fn attend(
-    router: Router,
-    stopping: CancellationToken,
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    arrival: Arrival,
-) {
-    let service = {
-        let arrival = arrival.clone();
-        service_fn(move |request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(arrival.clone());
-            let mut router = router.clone();
-            async move { Ok::<_, Infallible>(router.call(request).await.unwrap_or_else(|never| match never {})) }
-        })
-    };
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(HEAD)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
-    let mut connection = pin!(connection);
-    tokio::select! {
-        _ = &mut connection => {}
-        () = arrival.overstayed() => {}
-        () = stopping.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+    async fn attend(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, arrival: Arrival) {
+        let Self { server, router, .. } = self;
+        let service = {
+            let (arrival, access) = (arrival.clone(), Arc::clone(&server.access));
+            service_fn(move |request: Request<Incoming>| {
+                let mut request = below(request.map(Body::new), &access.gate.names().base);
+                request.extensions_mut().insert(arrival.clone());
+                let mut router = router.clone();
+                async move {
+                    Ok::<_, Infallible>(router.call(request).await.unwrap_or_else(|never| match never {}))
+                }
+            })
+        };
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIME)
+            .max_buf_size(HEAD)
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades();
+        let mut connection = pin!(connection);
+        tokio::select! {
+            _ = &mut connection => {}
+            () = arrival.overstayed() => {}
+            () = server.stopping.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
         }
     }
 }

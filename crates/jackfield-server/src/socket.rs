@@ -36,8 +36,6 @@ const BATCH: usize = 64 * 1024;
 const LARGEST: usize = 256 * 1024 * 1024;
 /// How long a client has to say hello.
 const HELLO: Duration = Duration::from_secs(10);
-/// How long a name may be.
-const NAME: usize = 80;
 /// How long the other side has to take the end of a connection.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -93,7 +91,7 @@ async fn converse(
     sink: &mut Sink,
     stream: &mut Stream,
 ) -> Ending {
-    let hello = match greeted(server, caller, stream).await {
+    let hello = match greeted(server, arrival, caller, stream).await {
         Ok(hello) => hello,
         Err(ending) => {
             // The words are for whoever writes a client; the code says the same.
@@ -103,8 +101,7 @@ async fn converse(
         }
     };
     arrival.admit();
-    let name: String = hello.client.trim().chars().take(NAME).collect();
-    let client = Client::new(if name.is_empty() { caller.name() } else { &name }, caller.scope);
+    let client = Client::new(caller.name(&hello.client), caller.scope);
     let answer = ServerHello {
         version: VERSION,
         server_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -127,7 +124,12 @@ async fn converse(
 /// How many orders of the reading side may wait for the writing side.
 const ORDERS: usize = 64;
 
-async fn greeted(server: &Server, caller: &Caller, stream: &mut Stream) -> Result<ClientHello, Ending> {
+async fn greeted(
+    server: &Server,
+    arrival: &Arrival,
+    caller: &Caller,
+    stream: &mut Stream,
+) -> Result<ClientHello, Ending> {
     let first = async {
         loop {
             match stream.next().await {
@@ -143,7 +145,7 @@ async fn greeted(server: &Server, caller: &Caller, stream: &mut Stream) -> Resul
     if hello.version != VERSION {
         return Err(Ending::OtherVersion);
     }
-    if !server.access.has_key(caller, hello.key.as_deref()) {
+    if !server.access.has_key(arrival.door, caller, hello.key.as_deref()) {
         return Err(Ending::WrongKey);
     }
     Ok(hello)

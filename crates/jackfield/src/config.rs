@@ -41,7 +41,22 @@ pub(crate) struct Config {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
     pub(crate) listen: SocketAddr,
+    pub(crate) tls: Tls,
+    pub(crate) certificate: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) names: Vec<String>,
+    pub(crate) base_path: Option<String>,
+    pub(crate) allow_plain_http_beyond_loopback: bool,
     pub(crate) open_browser: bool,
+}
+
+/// Whether there is TLS without a certificate that was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) enum Tls {
+    #[serde(rename = "off")]
+    Off,
+    #[serde(rename = "self")]
+    Own,
 }
 
 /// What is kept.

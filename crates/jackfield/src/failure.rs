@@ -8,7 +8,9 @@ use std::process::ExitCode;
 
 use thiserror::Error;
 
-use crate::commands::{HostFailure, IdeFailure, RunFailure, ServeFailure, SessionsFailure};
+use crate::commands::{
+    DevicesFailure, HostFailure, IdeFailure, LinkFailure, RunFailure, ServeFailure, SessionsFailure,
+};
 use crate::config::ConfigError;
 
 /// How the program ends, for scripts.
@@ -82,6 +84,10 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Serve(#[from] ServeFailure),
     #[error(transparent)]
+    Link(#[from] LinkFailure),
+    #[error(transparent)]
+    Devices(#[from] DevicesFailure),
+    #[error(transparent)]
     Host(#[from] HostFailure),
     #[error(transparent)]
     Run(#[from] RunFailure),
@@ -103,10 +109,13 @@ impl Failure {
             | Self::Written { .. }
             | Self::Config(_)
             | Self::Sessions(_) => Exit::Usage,
+            Self::Devices(failure) => failure.exit(),
             Self::Host(failure) => failure.exit(),
             Self::Run(failure) => failure.exit(),
             Self::Ide(failure) => failure.exit(),
-            Self::Runtime(_) | Self::Stdin(_) | Self::Stdout(_) | Self::Serve(_) => Exit::Failed,
+            Self::Runtime(_) | Self::Stdin(_) | Self::Stdout(_) | Self::Serve(_) | Self::Link(_) => {
+                Exit::Failed
+            }
         };
         exit.into()
     }
@@ -123,6 +132,8 @@ impl Failure {
                 "a recording or journal has one object per line, {\"t\": …, \"dir\": …, \"line\": …}; plain CLI output goes to `jackfield events`",
             ),
             Self::Serve(failure) => failure.hint(),
+            Self::Link(failure) => Some(failure.hint()),
+            Self::Devices(failure) => Some(failure.hint()),
             Self::Host(failure) => failure.hint(),
             Self::Run(failure) => failure.hint(),
             Self::Sessions(failure) => Some(failure.hint()),

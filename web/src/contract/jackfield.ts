@@ -274,6 +274,8 @@ export type CreateSession = {
   max_thinking_tokens?: number | null,
   /** MCP servers, as the CLI's configuration names them. */
   mcp_servers?: Json | null,
+  /** The shape of its answers, as JSON Schema; they come as `structured_output`. */
+  json_schema?: Json | null,
   /** What the session may cost. */
   max_budget_usd?: number | null,
   /**

@@ -6,6 +6,7 @@
 pub(crate) mod load;
 
 mod connection;
+mod disk;
 mod serving;
 mod stored;
 mod watcher;
@@ -13,6 +14,7 @@ mod watcher;
 use std::time::Duration;
 
 use super::{BenchError, median};
+use disk::Disk;
 use load::Report;
 use serving::{Place, Serving};
 
@@ -42,9 +44,9 @@ pub(super) fn run(repetitions: usize) -> Result<(), BenchError> {
 fn paced(place: &Place) -> Result<(), BenchError> {
     println!("Turns of {PACED_SECONDS} s at a steady pace:\n");
     println!(
-        "| load | events/s to clients | p50 ms | p99 ms | max ms | lost | doubled | CPU % | µs CPU / delivery | peak RSS MB |"
+        "| load | events/s to clients | p50 ms | p99 ms | max ms | the disk alone: p50, p99, max ms | lost | doubled | CPU % | µs CPU / delivery | peak RSS MB |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let crowd = format!("{CROWD} clients on one session of {CROWD_RATE}/s");
     let live = format!("{LIVE_SESSIONS} sessions of {LIVE_RATE}/s, one client each");
     for (name, sessions, watchers, rate) in
@@ -57,16 +59,25 @@ fn paced(place: &Place) -> Result<(), BenchError> {
             ("FAKE_DELTAS", (rate * PACED_SECONDS * 10 / 9).to_string()),
         ];
         let serving = Serving::start(place, &place.data(&name), &variables)?;
+        let disk = Disk::watch(&place.data(&name)).map_err(serving::failed("write to the disk"))?;
         let report = serving.turn(sessions, watchers)?;
+        let disk = disk.stop().map_err(serving::failed("write to the disk"))?;
         serving.stop()?;
+        let of_disk = |percent: usize| {
+            let at = (disk.len() * percent / 100).min(disk.len().saturating_sub(1));
+            1e3 * disk.get(at).copied().unwrap_or_default().as_secs_f64()
+        };
         let Report { deliveries, lost, doubled, wall_seconds, cpu_seconds, peak_megabytes, .. } = report;
         let count = count(deliveries);
         println!(
-            "| {name} | {:.0} | {} | {} | {} | {lost} | {doubled} | {:.0} | {:.1} | {peak_megabytes:.1} |",
+            "| {name} | {:.0} | {} | {} | {} | {:.2}, {:.2}, {:.2} | {lost} | {doubled} | {:.0} | {:.1} | {peak_megabytes:.1} |",
             count / wall_seconds,
             milliseconds(report.p50_us),
             milliseconds(report.p99_us),
             milliseconds(report.max_us),
+            of_disk(50),
+            of_disk(99),
+            of_disk(100),
             100.0 * cpu_seconds / wall_seconds,
             1e6 * cpu_seconds / count,
         );

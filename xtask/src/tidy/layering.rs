@@ -138,7 +138,8 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             let (name, kind) = (&*dependency.name, dependency.kind);
             let ours = name.starts_with("jackfield") || name == "xtask";
             let allowed = layer.may_use.contains(&name)
-                || kind == Some(Kind::Dev) && (name == layer.name || TESTED_WITH.contains(&(layer.name, name)))
+                || kind == Some(Kind::Dev)
+                    && (name == layer.name || TESTED_WITH.contains(&(layer.name, name)))
                 || kind == Some(Kind::Dev) && name == "jackfield-testkit";
             if ours && !allowed {
                 let text = format!("`{}` must not know `{name}`: take it out", layer.name);

@@ -74,7 +74,7 @@ impl Stage {
 }
 
 async fn served(host: &Host, folder: &Path) -> Serving {
-    let listen = Listen { address: "127.0.0.1:0".parse().unwrap(), folder: folder.to_owned() };
+    let listen = Listen::new("127.0.0.1:0".parse().unwrap(), folder);
     serve(host.clone(), listen).await.unwrap()
 }
 

@@ -99,6 +99,9 @@ fn options(settings: &Settings, record: &SessionRecord, last: Seq) -> Options {
     for (name, server) in mcp_servers(create) {
         options = options.mcp_server(name, server);
     }
+    if let Some(schema) = json_schema(create) {
+        options = options.json_schema(schema);
+    }
     if let Some(left) = budget_left(summary) {
         options = options.max_budget_usd(left);
     }
@@ -144,6 +147,11 @@ pub(crate) fn mcp_servers(create: &CreateSession) -> Vec<(String, McpServer)> {
     let servers = create.mcp_servers.as_ref();
     let read = servers.and_then(|servers| servers.read::<std::collections::BTreeMap<_, _>>().ok());
     read.unwrap_or_default().into_iter().collect()
+}
+
+/// The shape of answers that was asked for; what cannot be read was refused when the session was made.
+pub(crate) fn json_schema(create: &CreateSession) -> Option<serde_json::Map<String, serde_json::Value>> {
+    create.json_schema.as_ref()?.read().ok()
 }
 
 /// What the session may still cost.

@@ -85,6 +85,9 @@ impl Host {
         if create.mcp_servers.is_some() && run::mcp_servers(create).is_empty() {
             return invalid("`mcp_servers` is an object of servers by name, as in `.mcp.json`".to_owned());
         }
+        if create.json_schema.is_some() && run::json_schema(create).is_none() {
+            return invalid("`json_schema` is a JSON object".to_owned());
+        }
         if create.max_budget_usd.is_some_and(|dollars| !(dollars.is_finite() && dollars >= 0.0)) {
             return invalid("a budget is a number of dollars".to_owned());
         }

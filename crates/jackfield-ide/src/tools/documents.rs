@@ -16,8 +16,7 @@ impl Bench {
         let place = self.workspace.place(&file.file_path)?;
         let selection = match &file.start_text {
             Some(start) => {
-                let until =
-                    if file.select_to_end_of_line { Until::EndOfLine } else { Until::EndOfText };
+                let until = if file.select_to_end_of_line { Until::EndOfLine } else { Until::EndOfText };
                 let content = place.read()?.unwrap_or_default();
                 find(&content, start, file.end_text.as_deref(), until)
             }

@@ -66,10 +66,7 @@ impl Scene {
             "sec-websocket-extensions",
             HeaderValue::from_static("permessage-deflate; client_max_window_bits"),
         );
-        headers.insert(
-            "x-claude-code-ide-authorization",
-            HeaderValue::from_str(&self.token()).unwrap(),
-        );
+        headers.insert("x-claude-code-ide-authorization", HeaderValue::from_str(&self.token()).unwrap());
         for (name, value) in changes {
             if value.is_empty() {
                 headers.remove(*name);
@@ -189,6 +186,16 @@ impl Client {
                 Some(Ok(Message::Text(text))) => return Some(serde_json::from_str(&text).unwrap()),
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
                 Some(Ok(_)) => {}
+            }
+        }
+    }
+
+    /// What the next notification of this kind says.
+    pub(crate) async fn next_of(&mut self, method: &str) -> Value {
+        loop {
+            let message = self.next().await.expect("the connection has ended");
+            if message["method"] == method {
+                return message["params"].clone();
             }
         }
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use jackfield_ide::{
-    Answer, Diff, DiffId, Document, DocumentState, Editor, EditorError, FileDiagnostics, OpenFile, Saved, Tab,
-    Verdict,
+    Answer, Diff, DiffId, Document, DocumentState, Editor, EditorError, FileDiagnostics, OpenFile, Saved,
+    Tab, Verdict,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,7 +15,7 @@ pub(crate) enum Asked {
     OpenFile(OpenFile),
     Diff(DiffId, Diff, oneshot::Sender<Verdict>),
     Closed(DiffId),
-    Save(PathBuf),
+    Save,
 }
 
 /// What the editor has.
@@ -71,13 +71,15 @@ impl Editor for FakeEditor {
     }
 
     fn document_state(&self, path: PathBuf) -> Answer<'_, Option<DocumentState>> {
-        Box::pin(async move { Ok(self.tab(&path).map(|tab| DocumentState { dirty: tab.dirty, untitled: false })) })
+        Box::pin(
+            async move { Ok(self.tab(&path).map(|tab| DocumentState { dirty: tab.dirty, untitled: false })) },
+        )
     }
 
     fn save(&self, path: PathBuf) -> Answer<'_, Option<Saved>> {
         Box::pin(async move {
             let Some(tab) = self.tab(&path) else { return Ok(None) };
-            self.asked.send(Asked::Save(path)).await.unwrap();
+            self.asked.send(Asked::Save).await.unwrap();
             Ok(Some(if tab.dirty { Saved::Yes } else { Saved::No { reason: "read only".to_owned() } }))
         })
     }

@@ -119,7 +119,7 @@ async fn f32_a_connection_that_breaks_closes_its_diffs_and_no_others() {
     };
     let (same, second) = (arguments("same"), arguments("same"));
     one.begin("openDiff", same).await;
-    let Asked::Diff(first_id, ..) = scene.next_asked().await else { panic!("no diff") };
+    let Asked::Diff(first_id, _, _open) = scene.next_asked().await else { panic!("no diff") };
     let waiting = other.begin("openDiff", second).await;
     let Asked::Diff(second_id, _, verdict) = scene.next_asked().await else { panic!("no diff") };
     drop(one);
@@ -137,9 +137,10 @@ async fn a_cancelled_call_takes_its_diff_away() {
     let mut scene = Scene::set().await;
     let mut client = scene.connect().await;
     let path = scene.path("a.txt");
-    let diff = json!({ "old_file_path": path, "new_file_path": path, "new_file_contents": "", "tab_name": "t" });
+    let diff =
+        json!({ "old_file_path": path, "new_file_path": path, "new_file_contents": "", "tab_name": "t" });
     let id = client.begin("openDiff", diff).await;
-    let Asked::Diff(shown, ..) = scene.next_asked().await else { panic!("no diff") };
+    let Asked::Diff(shown, _, _open) = scene.next_asked().await else { panic!("no diff") };
     client.notify("notifications/cancelled", Some(json!({ "requestId": id, "reason": "enough" }))).await;
     let Asked::Closed(closed) = scene.next_asked().await else { panic!("not closed") };
     assert_eq!(closed, shown);
@@ -152,11 +153,13 @@ async fn a_server_that_stops_says_so_and_takes_its_lock_file_along() {
     let mut connected = scene.ide.connected();
     assert_eq!(connected.now().len(), 1);
     let path = scene.path("a.txt");
-    let diff = json!({ "old_file_path": path, "new_file_path": path, "new_file_contents": "", "tab_name": "t" });
+    let diff =
+        json!({ "old_file_path": path, "new_file_path": path, "new_file_contents": "", "tab_name": "t" });
     client.begin("openDiff", diff).await;
-    assert!(matches!(scene.next_asked().await, Asked::Diff(..)));
+    let Asked::Diff(_, _, _open) = scene.next_asked().await else { panic!("no diff") };
     scene.ide.stop().await;
-    assert!(matches!(scene.asked.recv().await.unwrap(), Asked::Closed(_)));
+    let closed = tokio::time::timeout(PATIENCE, scene.asked.recv()).await.unwrap().unwrap();
+    assert!(matches!(closed, Asked::Closed(_)));
     assert!(client.next().await.is_none());
     assert_eq!(std::fs::read_dir(&scene.locks).unwrap().count(), 0);
     assert_eq!(connected.now(), []);

@@ -1,3 +1,5 @@
+//! What readers of the log get, and what is let go.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use jackfield_api::conversation::{FileUpdated, MessageChunk};

@@ -4,18 +4,29 @@
 //! under a name that leads here; it cannot choose `Host` and `Origin`. The one rule it keeps: both are compared
 //! whole, character by character, with a short list, and never taken apart.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, Method, Uri};
+
+use super::names::{Names, Scheme, literal};
 
 /// How a connection came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Door {
     /// Over the network, if only from this machine.
-    Network,
+    Network(Ends),
     /// Over the Unix socket, from the same user.
     Local,
+}
+
+/// The ends of a connection over the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ends {
+    /// Whoever it is from.
+    pub(crate) peer: IpAddr,
+    /// The address of ours at which it arrived.
+    pub(crate) reached: IpAddr,
 }
 
 /// Why a request is not looked at.
@@ -30,30 +41,18 @@ pub(crate) enum Stranger {
 /// The names that the server answers to.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    hosts: Vec<String>,
-    origins: Vec<String>,
+    names: Names,
 }
 
 impl Gate {
-    /// The gate of a server on a loopback address.
-    pub(crate) fn new(address: SocketAddr) -> Self {
-        let port = address.port();
-        let mut names = vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()];
-        // Loopback has more than one address.
-        let own = match address {
-            SocketAddr::V4(address) => address.ip().to_string(),
-            SocketAddr::V6(address) => format!("[{}]", address.ip()),
-        };
-        if !names.contains(&own) {
-            names.push(own);
-        }
-        let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
-        if port == 80 {
-            // Browsers leave it out.
-            hosts.extend(names);
-        }
-        let origins = hosts.iter().map(|host| format!("http://{host}")).collect();
-        Self { hosts, origins }
+    /// The gate of a server with these names.
+    pub(crate) fn new(names: Names) -> Self {
+        Self { names }
+    }
+
+    /// What the server is called.
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 
     /// Whether a request is looked at.
@@ -65,25 +64,41 @@ impl Gate {
         headers: &HeaderMap,
     ) -> Result<(), Stranger> {
         let origin = the_only(headers, &ORIGIN);
-        if door == Door::Local {
+        let Door::Network(ends) = door else {
             // No browser comes this way.
             return if origin == Shown::Nothing { Ok(()) } else { Err(Stranger::Origin) };
-        }
+        };
+        // The address at which it arrived is a name that nobody can make up.
+        let arrived = format!("{}:{}", literal(ends.reached), self.names.port);
+        let is_ours = |host: &str| {
+            let mut hosts = self.names.origins.iter().map(|origin| origin.host.as_str());
+            hosts.any(|ours| ours.eq_ignore_ascii_case(host)) || arrived == host
+        };
         // A proxy's request names the host twice.
-        let named = uri.authority().map(|authority| authority.as_str().to_ascii_lowercase());
-        if named.is_some_and(|named| !self.hosts.contains(&named)) {
+        if uri.authority().is_some_and(|named| !is_ours(named.as_str())) {
             return Err(Stranger::Host);
         }
         match the_only(headers, &HOST) {
-            Shown::Value(host) if self.hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)) => {}
+            Shown::Value(host) if is_ours(host) => {}
             _ => return Err(Stranger::Host),
         }
+        let arrived = format!("{}://{arrived}", self.names.scheme.as_str());
         match origin {
             Shown::Nothing => {}
-            Shown::Value(origin) if self.origins.iter().any(|ours| ours == origin) => {}
+            Shown::Value(origin) if origin == arrived => {}
+            Shown::Value(origin) if self.names.origins.iter().any(|ours| ours.text() == origin) => {}
             Shown::Value(_) | Shown::Nonsense => return Err(Stranger::Origin),
         }
         check_fetch(method, headers)
+    }
+
+    /// Whether the browser speaks TLS, to us or to a proxy in front. It is told by the name that it uses, never by
+    /// what somebody says was forwarded.
+    pub(crate) fn is_secure(&self, headers: &HeaderMap) -> bool {
+        let Shown::Value(host) = the_only(headers, &HOST) else { return false };
+        let mut origins = self.names.origins.iter();
+        let known = origins.find(|origin| origin.host.eq_ignore_ascii_case(host));
+        known.map_or(self.names.scheme, |origin| origin.scheme) == Scheme::Https
     }
 
     /// Whether a browser may have sent it with a cookie: it says where the page is from whenever something could
@@ -131,8 +146,18 @@ mod tests {
 
     use super::*;
 
+    const NETWORK: Door = Door::Network(Ends {
+        peer: IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+        reached: IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+    });
+
+    fn at(address: &str, scheme: Scheme, given: &[&str]) -> Gate {
+        let given: Vec<String> = given.iter().map(|name| (*name).to_owned()).collect();
+        Gate::new(Names::new(address.parse().unwrap(), scheme, &given).unwrap())
+    }
+
     fn gate() -> Gate {
-        Gate::new("127.0.0.1:4180".parse().unwrap())
+        at("127.0.0.1:4180", Scheme::Http, &[])
     }
 
     fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
@@ -144,7 +169,7 @@ mod tests {
     }
 
     fn judged(list: &[(&'static str, &str)]) -> Result<(), Stranger> {
-        gate().check(Door::Network, &Method::GET, &"/api/sessions".parse().unwrap(), &headers(list))
+        gate().check(NETWORK, &Method::GET, &"/api/sessions".parse().unwrap(), &headers(list))
     }
 
     #[test]
@@ -188,7 +213,7 @@ mod tests {
     fn s3_a_host_inside_the_request_line_is_judged_too() {
         let check = |uri: &str| {
             let uri: Uri = uri.parse().unwrap();
-            gate().check(Door::Network, &Method::GET, &uri, &headers(&[("host", "localhost:4180")]))
+            gate().check(NETWORK, &Method::GET, &uri, &headers(&[("host", "localhost:4180")]))
         };
         assert_eq!(check("http://localhost:4180/api/desk"), Ok(()));
         assert_eq!(check("http://evil.test:4180/api/desk"), Err(Stranger::Host));
@@ -268,8 +293,41 @@ mod tests {
 
     #[test]
     fn port_80_may_be_left_out() {
-        let gate = Gate::new("127.0.0.1:80".parse().unwrap());
+        let gate = at("127.0.0.1:80", Scheme::Http, &[]);
         let list = headers(&[("host", "localhost"), ("origin", "http://localhost")]);
-        assert_eq!(gate.check(Door::Network, &Method::GET, &"/".parse().unwrap(), &list), Ok(()));
+        assert_eq!(gate.check(NETWORK, &Method::GET, &"/".parse().unwrap(), &list), Ok(()));
+    }
+
+    #[test]
+    fn s3_beyond_loopback_only_given_names_and_the_address_itself_are_answered_to() {
+        let gate = at("0.0.0.0:4180", Scheme::Https, &["box.local", "https://example.org"]);
+        let reached =
+            Door::Network(Ends { peer: "192.0.2.9".parse().unwrap(), reached: "192.0.2.5".parse().unwrap() });
+        let check = |list: &[(&'static str, &str)]| {
+            gate.check(reached, &Method::GET, &"/".parse().unwrap(), &headers(list))
+        };
+        for (host, origin) in [
+            ("192.0.2.5:4180", "https://192.0.2.5:4180"),
+            ("box.local:4180", "https://box.local:4180"),
+            ("example.org", "https://example.org"),
+            ("localhost:4180", "https://localhost:4180"),
+        ] {
+            assert_eq!(check(&[("host", host), ("origin", origin)]), Ok(()), "{host}");
+            let plain = origin.replace("https", "http");
+            assert_eq!(check(&[("host", host), ("origin", &plain)]), Err(Stranger::Origin), "{plain}");
+        }
+        for host in
+            ["192.0.2.6:4180", "0.0.0.0:4180", "192.0.2.5", "example.org:4180", "box.local", "evil.test:4180"]
+        {
+            assert_eq!(check(&[("host", host)]), Err(Stranger::Host), "{host}");
+        }
+    }
+
+    #[test]
+    fn s9_whether_a_browser_speaks_tls_is_told_by_the_name_and_by_nothing_that_was_forwarded() {
+        let gate = at("127.0.0.1:4180", Scheme::Http, &["https://example.org"]);
+        assert!(gate.is_secure(&headers(&[("host", "example.org")])));
+        assert!(!gate.is_secure(&headers(&[("host", "127.0.0.1:4180"), ("x-forwarded-proto", "https")])));
+        assert!(at("127.0.0.1:4180", Scheme::Https, &[]).is_secure(&headers(&[("host", "localhost:4180")])));
     }
 }

@@ -59,6 +59,12 @@ impl Digest {
     pub(crate) fn of(shown: &str) -> Self {
         Self(Sha256::digest(shown.as_bytes()).into())
     }
+
+    /// The beginning of it, to tell two apart.
+    pub(crate) fn short(self) -> String {
+        let [a, b, c, d, e, f, ..] = self.0;
+        format!("{a:02x}{b:02x}{c:02x}{d:02x}{e:02x}{f:02x}")
+    }
 }
 
 impl PartialEq for Digest {

@@ -24,12 +24,21 @@ pub(crate) struct Tickets(Mutex<BTreeMap<Digest, Ticket>>);
 #[derive(Debug)]
 struct Ticket {
     until: Instant,
-    scope: Scope,
+    grant: Grant,
+}
+
+/// What a ticket's holder gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Grant {
+    /// What it may do.
+    pub(crate) scope: Scope,
+    /// What it is called from then on.
+    pub(crate) name: Option<String>,
 }
 
 impl Tickets {
-    /// A new ticket, and what its holder may do.
-    pub(crate) fn issue(&self, now: Instant, scope: Scope) -> Result<Secret, NoSecret> {
+    /// A new ticket.
+    pub(crate) fn issue(&self, now: Instant, grant: Grant) -> Result<Secret, NoSecret> {
         let secret = Secret::random()?;
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tickets.retain(|_, ticket| ticket.until > now);
@@ -37,15 +46,15 @@ impl Tickets {
             let oldest = tickets.iter().min_by_key(|(_, ticket)| ticket.until).map(|(digest, _)| *digest);
             tickets.remove(&oldest.unwrap_or_else(|| secret.digest()));
         }
-        tickets.insert(secret.digest(), Ticket { until: now + LIFE, scope });
+        tickets.insert(secret.digest(), Ticket { until: now + LIFE, grant });
         Ok(secret)
     }
 
-    /// Uses a ticket up; what its holder may do, if it was good.
-    pub(crate) fn redeem(&self, shown: &str, now: Instant) -> Option<Scope> {
+    /// Uses a ticket up; what its holder gets, if it was good.
+    pub(crate) fn redeem(&self, shown: &str, now: Instant) -> Option<Grant> {
         let digest = Digest::of(shown);
         let ticket = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&digest)?;
-        (ticket.until > now).then_some(ticket.scope)
+        (ticket.until > now).then_some(ticket.grant)
     }
 }
 
@@ -58,19 +67,23 @@ mod tests {
 
     use super::*;
 
+    fn grant(scope: Scope) -> Grant {
+        Grant { scope, name: None }
+    }
+
     #[test]
     fn s7_a_ticket_is_good_once_and_for_a_minute() {
         let tickets = Tickets::default();
         let now = Instant::now();
-        let first = tickets.issue(now, Scope::Admin).unwrap();
+        let first = tickets.issue(now, grant(Scope::Admin)).unwrap();
         assert_eq!(tickets.redeem("something else", now), None);
-        assert_eq!(tickets.redeem(first.reveal(), now), Some(Scope::Admin));
+        assert_eq!(tickets.redeem(first.reveal(), now), Some(grant(Scope::Admin)));
         assert_eq!(tickets.redeem(first.reveal(), now), None);
 
-        let second = tickets.issue(now, Scope::View).unwrap();
+        let second = tickets.issue(now, grant(Scope::View)).unwrap();
         assert_eq!(tickets.redeem(second.reveal(), now + LIFE), None);
-        let third = tickets.issue(now, Scope::View).unwrap();
-        assert_eq!(tickets.redeem(third.reveal(), now + Duration::from_secs(59)), Some(Scope::View));
+        let third = tickets.issue(now, grant(Scope::View)).unwrap();
+        assert_eq!(tickets.redeem(third.reveal(), now + Duration::from_secs(59)), Some(grant(Scope::View)));
     }
 
     #[test]
@@ -78,7 +91,7 @@ mod tests {
         let tickets = Tickets::default();
         let now = Instant::now();
         for _ in 0..1_000 {
-            let ticket = tickets.issue(now, Scope::Admin).unwrap();
+            let ticket = tickets.issue(now, grant(Scope::Admin)).unwrap();
             let together = Barrier::new(2);
             let show = || {
                 together.wait();
@@ -96,10 +109,11 @@ mod tests {
     fn there_is_never_more_than_a_handful_of_tickets() {
         let tickets = Tickets::default();
         let now = Instant::now();
-        let issued: Vec<Secret> =
-            (0..100).map(|n| tickets.issue(now + Duration::from_millis(n), Scope::View).unwrap()).collect();
+        let issued: Vec<Secret> = (0..100)
+            .map(|n| tickets.issue(now + Duration::from_millis(n), grant(Scope::View)).unwrap())
+            .collect();
         assert_eq!(tickets.0.lock().unwrap().len(), MOST);
         assert_eq!(tickets.redeem(issued[0].reveal(), now), None);
-        assert_eq!(tickets.redeem(issued[99].reveal(), now), Some(Scope::View));
+        assert_eq!(tickets.redeem(issued[99].reveal(), now), Some(grant(Scope::View)));
     }
 }

@@ -31,8 +31,7 @@ pub(crate) async fn command(
     Given(given): Given<GivenCommand>,
 ) -> Result<Json<ServerFrame>, Refusal> {
     let name = headers.get(CLIENT).and_then(|name| name.to_str().ok()).map(str::trim).unwrap_or_default();
-    let name: String = name.chars().take(80).collect();
-    let client = Client::new(if name.is_empty() { caller.name() } else { &name }, caller.scope);
+    let client = Client::new(caller.name(name), caller.scope);
     let id = given.id.clone();
     let host = server.host.clone();
     // What was begun is done, also when the caller has gone; it may ask again with the same id.

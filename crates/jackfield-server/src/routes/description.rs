@@ -36,7 +36,7 @@ pub(super) fn finished(mut description: OpenApi) -> OpenApi {
         SecurityRequirement::new("cookie", nothing).add("key", nothing),
     ]);
     for (path, item) in &mut description.paths.paths {
-        let methods = [&mut item.get, &mut item.put, &mut item.post].into_iter().flatten();
+        let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete].into_iter().flatten();
         for operation in methods {
             if OPEN.contains(&path.as_str()) {
                 operation.security = Some(Vec::new());
@@ -47,7 +47,7 @@ pub(super) fn finished(mut description: OpenApi) -> OpenApi {
     description
 }
 
-/// What any route may answer: 401 without a secret, 403 for a stranger's page or too small a scope, 421 under a
+/// What any route may answer: 401 without a secret, 429 after too many wrong ones, 403 for a stranger's page or too small a scope, 421 under a
 /// stranger's name, 400 for what makes no sense, 500 when something is broken.
 fn failure() -> ResponseBuilder {
     let content = Content::new(Some(Ref::from_schema_name("Failure")));

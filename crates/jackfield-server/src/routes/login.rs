@@ -1,8 +1,8 @@
 //! Coming in and going out.
 
 use axum::Json;
-use axum::extract::{Extension, State};
-use axum::http::header::SET_COOKIE;
+use axum::extract::{Extension, FromRequest as _, Request, State};
+use axum::http::header::{CONTENT_TYPE, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use jackfield_api::socket::Scope;
@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use crate::access::Caller;
 use crate::access::tickets;
+use crate::admission::Arrival;
 use crate::given::Given;
 use crate::refusal::{Failure, Refusal};
 use crate::router::Server;
@@ -30,6 +31,16 @@ pub(crate) struct LoggedIn {
     /// What it may do: `view`, `answer` or `admin`.
     #[schema(value_type = String)]
     scope: Scope,
+}
+
+/// For whom a link is.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub(crate) struct TicketWanted {
+    /// What its holder may do: `view`, `answer` or `admin`; everything if absent.
+    #[schema(value_type = Option<String>)]
+    scope: Option<Scope>,
+    /// What the device is called in lists and decisions, at most 80 characters.
+    name: Option<String>,
 }
 
 /// A new one-time link.
@@ -57,11 +68,12 @@ pub(crate) async fn healthz() -> &'static str {
 )]
 pub(crate) async fn login(
     State(server): State<Server>,
+    Extension(arrival): Extension<Arrival>,
     headers: HeaderMap,
     Given(login): Given<Login>,
 ) -> Result<impl IntoResponse, Refusal> {
-    let given = server.access.log_in(&login.ticket, &headers)?.ok_or_else(Refusal::unauthorized)?;
-    let cookie = given.cookie.map(|cookie| [(SET_COOKIE, server.access.set_cookie(Some(&cookie)))]);
+    let given = server.access.log_in(arrival.door, &login.ticket, &headers)??;
+    let cookie = given.cookie.map(|cookie| [(SET_COOKIE, server.access.set_cookie(&headers, Some(&cookie)))]);
     Ok((cookie, Json(LoggedIn { key: given.key.reveal().to_owned(), scope: given.scope })))
 }
 
@@ -72,20 +84,24 @@ pub(crate) async fn login(
 pub(crate) async fn logout(
     State(server): State<Server>,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
 ) -> impl IntoResponse {
     server.access.log_out(&caller);
-    (StatusCode::NO_CONTENT, [(SET_COOKIE, server.access.set_cookie(None))])
+    (StatusCode::NO_CONTENT, [(SET_COOKIE, server.access.set_cookie(&headers, None))])
 }
 
 /// Make a new one-time link.
 #[utoipa::path(
-    post, path = "/api/tickets", tag = "access",
+    post, path = "/api/tickets", tag = "access", request_body = Option<TicketWanted>,
     responses((status = 200, description = "A link for one browser", body = Ticket))
 )]
-pub(crate) async fn ticket(
-    State(server): State<Server>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Json<Ticket>, Refusal> {
-    let link = server.access.link(caller.scope)?;
+pub(crate) async fn ticket(State(server): State<Server>, request: Request) -> Result<Json<Ticket>, Refusal> {
+    // Who wants nothing in particular needs no body.
+    let wanted = if request.headers().contains_key(CONTENT_TYPE) {
+        Given::<TicketWanted>::from_request(request, &server).await?.0
+    } else {
+        TicketWanted::default()
+    };
+    let link = server.access.link(wanted.scope.unwrap_or(Scope::Admin), wanted.name.as_deref())?;
     Ok(Json(Ticket { link, expires_in: tickets::LIFE.as_secs() }))
 }

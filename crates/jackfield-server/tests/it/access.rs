@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 
 use jackfield_api::socket::Scope;
+use jackfield_server::running::LinkFor;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Error;
 
@@ -11,7 +12,7 @@ use crate::stage::{Stage, new_id};
 use crate::wire::{Answer, ask, ask_local, request};
 
 /// Every route with its methods, from the router's own table.
-fn routes() -> Vec<(String, String)> {
+pub(crate) fn routes() -> Vec<(String, String)> {
     let description = serde_json::to_value(jackfield_server::openapi()).unwrap();
     let mut routes = Vec::new();
     for (path, methods) in description["paths"].as_object().unwrap() {
@@ -24,29 +25,29 @@ fn routes() -> Vec<(String, String)> {
 }
 
 impl Stage {
-    fn own_host(&self) -> String {
+    pub(crate) fn own_host(&self) -> String {
         self.address.to_string()
     }
 
-    fn own_origin(&self) -> String {
+    pub(crate) fn own_origin(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    async fn ask(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) async fn ask(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let host = self.own_host();
         let with_host: Vec<(&str, &str)> =
             [("host", host.as_str())].into_iter().chain(headers.iter().copied()).collect();
         ask(self.address, request(line, &with_host, body)).await
     }
 
-    async fn log_in(&self, ticket: &str) -> Answer {
+    pub(crate) async fn log_in(&self, ticket: &str) -> Answer {
         let body = json!({ "ticket": ticket }).to_string();
         let headers = [("content-type", "application/json"), ("origin", &self.own_origin())];
         self.ask("POST /api/login", &headers, &body).await
     }
 
     /// The cookie and the key of a new login.
-    async fn browser(&self) -> (String, String) {
+    pub(crate) async fn browser(&self) -> (String, String) {
         let answer = self.log_in(&self.ticket()).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
@@ -315,7 +316,7 @@ async fn the_unix_socket_needs_no_token_and_gives_links() {
     let browser = ask_local(&path, request("GET /api/desk", &[("host", "x"), ("origin", "null")], "")).await;
     assert_eq!(browser.status, 403);
 
-    let link = jackfield_server::running::link(&stage.settings.data).await.unwrap();
+    let link = jackfield_server::running::link(&stage.settings.data, &LinkFor::default()).await.unwrap();
     let (page, ticket) = link.split_once("#ticket=").unwrap();
     assert_eq!(page, format!("http://{}/", stage.address));
     assert_eq!(stage.log_in(ticket).await.status, 200);
@@ -327,7 +328,7 @@ async fn s1_an_address_that_others_can_reach_is_refused() {
     let stage = Stage::new().await;
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let folder = stage.settings.data.clone();
-        let listen = jackfield_server::Listen { address: address.parse().unwrap(), folder };
+        let listen = jackfield_server::Listen::new(address.parse().unwrap(), folder);
         let error = jackfield_server::serve(stage.host.clone(), listen).await.unwrap_err();
         assert!(matches!(error, jackfield_server::ServeError::NotLoopback(_)), "{error}");
     }

@@ -13,7 +13,7 @@ fn document() -> String {
 }
 
 /// The examples of one kind.
-fn examples(kind: &str) -> Vec<String> {
+pub(crate) fn examples(kind: &str) -> Vec<String> {
     let document = document();
     let opening = format!("```json {kind}\n");
     let parts = document.split(&opening).skip(1);

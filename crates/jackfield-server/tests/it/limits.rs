@@ -49,6 +49,64 @@ async fn s24_what_is_too_large_is_refused() {
     stage.end().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn s24_no_compression_is_agreed_to_and_pieces_are_counted_together() {
+    let stage = Stage::new().await;
+    let bearer = format!("Bearer {}", stage.token);
+    let upgrade = [
+        ("host", &*stage.address.to_string()),
+        ("authorization", &bearer),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ("sec-websocket-extensions", "permessage-deflate; client_max_window_bits"),
+    ];
+    let upgrade =
+        request("GET /api/socket", &upgrade, "").replace("connection: close", "connection: upgrade");
+    let mut socket = TcpStream::connect(stage.address).await.unwrap();
+    socket.write_all(upgrade.as_bytes()).await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(socket.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+    assert!(head.starts_with("http/1.1 101") && !head.contains("sec-websocket-extensions"), "{head}");
+
+    // Everything is masked with zero.
+    let hello = json!({ "type": "hello", "version": 1, "client": "pieces" }).to_string();
+    let mut frame = vec![0x81, 0x80 | u8::try_from(hello.len()).unwrap(), 0, 0, 0, 0];
+    frame.extend_from_slice(hello.as_bytes());
+    socket.write_all(&frame).await.unwrap();
+    // One message in many pieces, none of them too large.
+    let piece = |first: u8| {
+        let mut frame = vec![first, 0xfe];
+        frame.extend(60_000_u16.to_be_bytes());
+        frame.extend([0; 4]);
+        frame.extend(std::iter::repeat_n(b' ', 60_000));
+        frame
+    };
+    let _ = socket.write_all(&piece(0x01)).await;
+    for _ in 0..30 {
+        // It may be over before the last one.
+        let _ = socket.write_all(&piece(0x00)).await;
+    }
+    let said = end_of(&mut socket).await;
+    let close = 1009_u16.to_be_bytes();
+    assert!(said.windows(2).any(|bytes| bytes == close), "{}", String::from_utf8_lossy(&said));
+
+    // What is packed is not unpacked.
+    let host = stage.address.to_string();
+    let headers = [
+        ("host", host.as_str()),
+        ("authorization", &bearer),
+        ("content-type", "application/json"),
+        ("content-encoding", "gzip"),
+    ];
+    let answer = ask(stage.address, request("PUT /api/rules", &headers, "\u{1f}packed")).await;
+    assert_eq!(answer.status, 400, "{answer:?}");
+    stage.end().await;
+}
+
 #[tokio::test]
 async fn s25_half_a_request_and_a_silent_connection_are_ended() {
     let stage = Stage::new().await;

@@ -3,13 +3,18 @@
 
 mod access;
 mod desk;
+mod devices;
 mod document;
+mod failures;
 mod following;
 mod limits;
 mod page;
+mod proxy;
 mod python;
 mod real_cli;
+mod scopes;
 mod socket;
 mod stage;
 mod stopping;
+mod tls;
 mod wire;

@@ -37,11 +37,17 @@ pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
     pub(crate) token: String,
     pub(crate) serving: Option<Serving>,
+    listen: Listen,
 }
 
 impl Stage {
     /// With the demo agent, which plays as fast as it can.
     pub(crate) async fn new() -> Self {
+        Self::listening(|_| {}).await
+    }
+
+    /// The same, listening otherwise.
+    pub(crate) async fn listening(change: impl FnOnce(&mut Listen)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = Settings::new(folder.path().join("data"));
         settings.locks = Some(folder.path().join("locks"));
@@ -50,20 +56,27 @@ impl Stage {
         let own = |command: &str| vec![program().into_os_string(), OsString::from(command)];
         settings.guard = Some(own("guard"));
         settings.demo = Some(own("demo-agent"));
-        Self::with(folder, settings).await
+        let mut listen = Listen::new("127.0.0.1:0".parse().unwrap(), &settings.data);
+        change(&mut listen);
+        Self::begin(folder, settings, listen).await
     }
 
     pub(crate) async fn with(folder: TempDir, settings: Settings) -> Self {
-        let (host, serving) = begun(&settings).await;
+        let listen = Listen::new("127.0.0.1:0".parse().unwrap(), &settings.data);
+        Self::begin(folder, settings, listen).await
+    }
+
+    async fn begin(folder: TempDir, settings: Settings, listen: Listen) -> Self {
+        let (host, serving) = begun(&settings, &listen).await;
         let token = std::fs::read_to_string(settings.data.join("token")).unwrap().trim().to_owned();
-        Self { folder, host, address: serving.address(), token, settings, serving: Some(serving) }
+        Self { folder, host, address: serving.address(), token, settings, serving: Some(serving), listen }
     }
 
     /// Ends server and host in order, and begins again on the same folder and another port.
     pub(crate) async fn restart(&mut self) {
         self.serving.take().unwrap().stop().await;
         self.host.close().await;
-        let (host, serving) = begun(&self.settings).await;
+        let (host, serving) = begun(&self.settings, &self.listen).await;
         self.host = host;
         self.address = serving.address();
         self.serving = Some(serving);
@@ -117,10 +130,9 @@ impl Stage {
     }
 }
 
-async fn begun(settings: &Settings) -> (Host, Serving) {
+async fn begun(settings: &Settings, listen: &Listen) -> (Host, Serving) {
     let host = Host::open(settings.clone()).await.unwrap();
-    let listen = Listen { address: "127.0.0.1:0".parse().unwrap(), folder: settings.data.clone() };
-    let serving = serve(host.clone(), listen).await.unwrap();
+    let serving = serve(host.clone(), listen.clone()).await.unwrap();
     (host, serving)
 }
 

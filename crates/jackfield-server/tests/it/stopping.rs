@@ -37,7 +37,7 @@ async fn a_server_that_stopped_has_left_its_places() {
     assert!(!socket.exists());
     assert!(tokio::net::TcpStream::connect(stage.address).await.is_err());
     // The host goes on: another server may be put before it.
-    let listen = jackfield_server::Listen { address: stage.address, folder: stage.settings.data.clone() };
+    let listen = jackfield_server::Listen::new(stage.address, &stage.settings.data);
     stage.serving = Some(jackfield_server::serve(stage.host.clone(), listen).await.unwrap());
     let host = stage.address.to_string();
     assert_eq!(ask(stage.address, request("GET /healthz", &[("host", &host)], "")).await.status, 200);

@@ -1,11 +1,12 @@
 //! Requests as bytes, so that they can be wrong in every way.
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpSocket, UnixStream};
 use tokio::time::timeout;
 
 use crate::stage::PATIENCE;
@@ -45,9 +46,18 @@ pub(crate) fn request(line: &str, headers: &[(&str, &str)], body: &str) -> Strin
     text + "\r\n" + body
 }
 
-/// Sends bytes, and reads the one answer to them.
+/// Sends bytes, and reads the one answer to them. Each time from another address of this machine, so that what one
+/// does wrong does not count for the next.
 pub(crate) async fn ask(address: SocketAddr, request: impl AsRef<[u8]>) -> Answer {
-    exchange(TcpStream::connect(address).await.unwrap(), request.as_ref()).await
+    static NEXT: AtomicU32 = AtomicU32::new(0x7f01_0001);
+    ask_from(NEXT.fetch_add(1, Ordering::Relaxed).into(), address, request).await
+}
+
+/// The same, from one address of this machine.
+pub(crate) async fn ask_from(peer: Ipv4Addr, address: SocketAddr, request: impl AsRef<[u8]>) -> Answer {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((peer, 0).into()).unwrap();
+    exchange(socket.connect(address).await.unwrap(), request.as_ref()).await
 }
 
 /// The same over a Unix socket.
@@ -55,7 +65,8 @@ pub(crate) async fn ask_local(path: &Path, request: impl AsRef<[u8]>) -> Answer 
     exchange(UnixStream::connect(path).await.unwrap(), request.as_ref()).await
 }
 
-async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8]) -> Answer {
+/// The same over any connection.
+pub(crate) async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8]) -> Answer {
     let exchanged = async {
         // A server that refuses early may stop reading before everything is sent.
         let _ = stream.write_all(request).await;

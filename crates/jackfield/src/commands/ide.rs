@@ -152,8 +152,23 @@ impl Ide {
                  CLAUDE_CODE_SSE_PORT={port} ENABLE_IDE_INTEGRATION=true claude\n\nCtrl-C ends it.\n"
             );
             io::stdout().write_all(text.as_bytes())?;
-            signals.next().await;
-            Ok(ExitCode::SUCCESS)
+            let mut connected = ide.connected();
+            let mut before = String::new();
+            loop {
+                tokio::select! {
+                    _ = signals.next() => break Ok(ExitCode::SUCCESS),
+                    Some(now) = connected.changed() => {
+                        let processes = now.iter().filter_map(|one| Some(one.process?.to_string()));
+                        let processes = processes.collect::<Vec<_>>().join(", ");
+                        // One that has not said yet who it is, is not worth a line.
+                        if processes != before {
+                            let text = if processes.is_empty() { "nobody" } else { &processes };
+                            writeln!(io::stdout(), "Connected: {text}")?;
+                            before = processes;
+                        }
+                    }
+                }
+            }
         };
         ide.stop().await;
         Ok(code?)

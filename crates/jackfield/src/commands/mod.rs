@@ -5,9 +5,11 @@
 
 mod completions;
 mod config;
+mod devices;
 mod doctor;
 mod events;
 mod ide;
+mod link;
 mod man;
 mod replay;
 mod run;
@@ -19,7 +21,9 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+pub(crate) use devices::DevicesFailure;
 pub(crate) use ide::IdeFailure;
+pub(crate) use link::LinkFailure;
 pub(crate) use run::RunFailure;
 pub(crate) use run::reach::HostFailure;
 pub(crate) use serve::ServeFailure;
@@ -38,6 +42,8 @@ pub(crate) enum Command {
     Completions(completions::Completions),
     Man(man::Man),
     Serve(serve::Serve),
+    Link(link::Link),
+    Devices(devices::Devices),
     Run(Box<run::Run>),
     Sessions(sessions::Sessions),
     Ide(ide::Ide),
@@ -67,6 +73,8 @@ impl Command {
             Self::Completions(completions) => completions.run()?,
             Self::Man(man) => man.run()?,
             Self::Serve(serve) => return serve.run(),
+            Self::Link(link) => link.run()?,
+            Self::Devices(devices) => devices.run()?,
             Self::Run(run) => return run.run(),
             Self::Sessions(sessions) => return sessions.run(),
             Self::Ide(ide) => return ide.run(),

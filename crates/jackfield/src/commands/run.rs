@@ -21,13 +21,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use jackfield_api::Seq;
 use jackfield_api::command::{Agent, CreateSession, SetBudget, SetMode, SetModel};
 use jackfield_api::host::SessionSummary;
 use jackfield_api::session::SessionOrigin;
 use jackfield_api::snapshot::SessionState;
+use jackfield_api::{Json, Seq};
 use jackfield_client::ClientError;
 use jackfield_sdk::{Callbacks, Environment, Session, StartError};
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 pub(crate) use self::console::fit;
@@ -65,7 +66,7 @@ pub(crate) struct Run {
     /// What goes to standard output
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
     output_format: Form,
-    /// The shape of the answer: a JSON Schema, or a file with one. The host keeps nothing of such a run
+    /// The shape of the answer: a JSON Schema, or a file with one; only for a new session
     #[arg(long, value_name = "FILE|JSON")]
     json_schema: Option<String>,
     /// The model
@@ -218,7 +219,7 @@ impl Run {
         }
         let rules = options::rules(&self.allow, &self.deny)?;
         let folder = options::folder(self.cwd.as_ref())?;
-        let (engine, folder) = if self.json_schema.is_some() || self.output_format == Form::StreamJson {
+        let (engine, folder) = if self.output_format == Form::StreamJson {
             (self.alone(config, environment, &folder).await?, folder)
         } else {
             self.hosted(config, environment, folder, &mut console).await?
@@ -246,9 +247,7 @@ impl Run {
         folder: &str,
     ) -> Result<Engine, Failure> {
         if self.resume.is_some() || self.go_on {
-            let what =
-                if self.json_schema.is_some() { "--json-schema" } else { "--output-format stream-json" };
-            return Err(RunFailure::NotResumed(what).into());
+            return Err(RunFailure::NotResumed("--output-format stream-json").into());
         }
         if self.ask == Ask::Host {
             return Err(RunFailure::NobodyElse.into());
@@ -270,6 +269,10 @@ impl Run {
         console: &mut Console,
     ) -> Result<(Engine, String), Failure> {
         let goes_on = self.resume.is_some() || self.go_on;
+        if self.json_schema.is_some() && goes_on {
+            return Err(RunFailure::NotResumed("--json-schema").into());
+        }
+        let schema = self.json_schema.as_deref().map(options::schema_of).transpose()?;
         let reached = if self.ephemeral {
             Reached::private(config, environment, NAME).await?
         } else {
@@ -287,7 +290,7 @@ impl Run {
             reached.close().await;
             return Err(RunFailure::NobodyElse.into());
         }
-        match self.session(&reached, &folder).await {
+        match self.session(&reached, &folder, schema).await {
             Ok((session, found)) => {
                 // Of a new one everything is told.
                 let after = Some(if found == Found::New { Seq(0) } else { session.seq });
@@ -309,7 +312,12 @@ impl Run {
     }
 
     /// The session that is meant, as it was asked for; and how it was found.
-    async fn session(&self, reached: &Reached, folder: &str) -> Result<(SessionSummary, Found), HostFailure> {
+    async fn session(
+        &self,
+        reached: &Reached,
+        folder: &str,
+        schema: Option<Map<String, Value>>,
+    ) -> Result<(SessionSummary, Found), HostFailure> {
         let client = &reached.client;
         let found = match self.resume.as_deref() {
             Some("latest") => Some(choice::latest(client, None).await?),
@@ -325,6 +333,7 @@ impl Run {
                 }),
                 model: self.model.clone(),
                 permission_mode: self.mode.clone(),
+                json_schema: schema.map(|schema| Json::of(&schema)),
                 max_budget_usd: self.budget,
                 trusted: self.trust,
                 ..CreateSession::new(folder)

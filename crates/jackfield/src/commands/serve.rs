@@ -13,12 +13,12 @@ use jackfield_host::settings::{AfterLimit, Bypass};
 use jackfield_host::store::StoreError;
 use jackfield_host::{Host, Settings};
 use jackfield_sdk::Environment;
-use jackfield_server::running::{self, AskError};
-use jackfield_server::{Listen, NoSecret, ServeError, Serving, serve};
+use jackfield_server::running::{self, AskError, LinkFor};
+use jackfield_server::{Listen, NoSecret, ServeError, Serving, Transport, serve};
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::config::{self, Config, Flags};
+use crate::config::{self, Config, Flags, Tls};
 use crate::failure::{Exit, Failure};
 use crate::variables;
 
@@ -36,6 +36,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 Examples:
   jackfield serve
   jackfield serve --listen 127.0.0.1:0 --no-open
+  jackfield serve --listen 0.0.0.0:4180 --set server.tls=self
   jackfield serve --data /tmp/try-it")]
 pub(crate) struct Serve {
     /// Do not open the page in a browser
@@ -60,6 +61,8 @@ pub(crate) enum ServeFailure {
     Signals(#[source] io::Error),
     #[error("cannot find this program's own file: {0}")]
     Program(#[source] io::Error),
+    #[error("of `server.certificate` and `server.key` only one is set")]
+    HalfCertificate,
 }
 
 impl ServeFailure {
@@ -68,9 +71,17 @@ impl ServeFailure {
             Self::Serve(ServeError::Address { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => {
                 Some("something else listens there; choose another port with `--listen 127.0.0.1:0`")
             }
-            Self::Serve(ServeError::Address { .. } | ServeError::NotLoopback(_)) => {
-                Some("`--listen 127.0.0.1:4180` is the usual place")
-            }
+            Self::Serve(ServeError::Address { .. }) => Some("`--listen 127.0.0.1:4180` is the usual place"),
+            Self::Serve(ServeError::NotLoopback(_)) => Some(
+                "`--set server.tls=self` makes a certificate, `server.certificate` and `server.key` name yours; \
+                 behind a proxy or a tunnel listen on 127.0.0.1",
+            ),
+            Self::Serve(ServeError::Tls(_)) => Some(
+                "`server.certificate` and `server.key` are files in PEM; `server.tls = \"self\"` needs none",
+            ),
+            Self::Serve(ServeError::Name(_)) => Some("`server.names` has them"),
+            Self::Serve(ServeError::BasePath(_)) => Some("`server.base_path` has it"),
+            Self::HalfCertificate => Some("a certificate is of no use without its key; set both or none"),
             Self::Serve(ServeError::Socket { .. }) => Some(
                 "the path of a socket can have about 100 characters; choose a shorter folder with `--data`",
             ),
@@ -79,7 +90,9 @@ impl ServeFailure {
             }
             Self::Store(_) => Some("the folder must be yours and writable; choose another one with `--data`"),
             Self::Running(_) => Some("end the other host, or choose another folder with `--data`"),
-            Self::Serve(_) | Self::NoSecret(_) | Self::Signals(_) | Self::Program(_) => None,
+            Self::Serve(ServeError::Access(_)) | Self::NoSecret(_) | Self::Signals(_) | Self::Program(_) => {
+                None
+            }
         }
     }
 }
@@ -138,6 +151,7 @@ async fn served(
     browser: Browser,
 ) -> Result<ExitCode, Failure> {
     let mut signals = Signals::new().map_err(ServeFailure::Signals)?;
+    let listen = listen(config, &folder)?;
     let host = match Host::open(settings(config, environment)?).await {
         Ok(host) => host,
         Err(StoreError::InUse { .. }) => {
@@ -150,19 +164,22 @@ async fn served(
         }
         Err(error) => return Err(ServeFailure::Store(error).into()),
     };
-    let serving =
-        match serve(host.clone(), Listen { address: config.server.listen, folder: folder.clone() }).await {
-            Ok(serving) => serving,
-            Err(error) => {
-                host.close().await;
-                return Err(ServeFailure::Serve(error).into());
-            }
-        };
+    let serving = match serve(host.clone(), listen).await {
+        Ok(serving) => serving,
+        Err(error) => {
+            host.close().await;
+            return Err(ServeFailure::Serve(error).into());
+        }
+    };
     let link = serving.link().map_err(ServeFailure::NoSecret)?;
-    let address = serving.address();
+    let (address, page) = (serving.address(), serving.page());
+    let certificate = serving.fingerprint().map(|fingerprint| {
+        format!("The SHA-256 fingerprint of its certificate, for comparing with what browsers show:\n\n  {fingerprint}\n\n")
+    });
     print(&format!(
-        "Jackfield serves on http://{address}/\n\nThis link lets one browser in, once, within a minute:\n\n  \
-         {link}\n\nAnother `jackfield serve` prints a new one. Ctrl-C stops the host.\n"
+        "Jackfield serves on {page} (listening on {address})\n\n{}This link lets one browser in, once, within a \
+         minute:\n\n  {link}\n\n`jackfield link` makes another, for a phone as a QR code. Ctrl-C stops the host.\n",
+        certificate.unwrap_or_default()
     ))?;
     browser.open(&folder, &link);
 
@@ -174,6 +191,22 @@ async fn served(
     }
 }
 
+/// Where and how a server listens by the configuration.
+fn listen(config: &Config, folder: &Path) -> Result<Listen, ServeFailure> {
+    let server = &config.server;
+    let transport = match (&server.certificate, &server.key, server.tls) {
+        (Some(certificate), Some(key), _) => {
+            Transport::Certificate { certificate: certificate.clone(), key: key.clone() }
+        }
+        (Some(_), None, _) | (None, Some(_), _) => return Err(ServeFailure::HalfCertificate),
+        (None, None, Tls::Own) => Transport::OwnCertificate,
+        (None, None, Tls::Off) if server.allow_plain_http_beyond_loopback => Transport::PlainBeyondLoopback,
+        (None, None, Tls::Off) => Transport::Plain,
+    };
+    let (names, base_path) = (server.names.clone(), server.base_path.clone().unwrap_or_default());
+    Ok(Listen { transport, names, base_path, ..Listen::new(server.listen, folder) })
+}
+
 async fn stopped(serving: Serving, host: Host) {
     serving.stop().await;
     host.close().await;
@@ -183,7 +216,7 @@ async fn stopped(serving: Serving, host: Host) {
 async fn link_of_running(folder: &Path) -> Result<String, AskError> {
     let asked = async {
         loop {
-            match running::link(folder).await {
+            match running::link(folder, &LinkFor::default()).await {
                 Err(AskError::Connect { .. }) => tokio::time::sleep(AGAIN).await,
                 answer => return answer,
             }
@@ -191,7 +224,7 @@ async fn link_of_running(folder: &Path) -> Result<String, AskError> {
     };
     match tokio::time::timeout(BEGINNING, asked).await {
         Ok(answer) => answer,
-        Err(_) => running::link(folder).await,
+        Err(_) => running::link(folder, &LinkFor::default()).await,
     }
 }
 

@@ -5,7 +5,7 @@
 
 pub(crate) mod choice;
 mod print;
-mod table;
+pub(crate) mod table;
 
 use std::env;
 use std::fs;

@@ -21,10 +21,13 @@ pub(crate) enum Kind {
     Word(&'static [&'static str]),
     Address,
     Folder,
+    File,
     /// A path, or a name to look for in `PATH`.
     Program,
     /// Names of environment variables.
     Names,
+    /// Names under which a server is reached.
+    Hosts,
 }
 
 /// Where relative paths are meant from.
@@ -49,13 +52,14 @@ impl Kind {
                 format!("one of {}", words.join(", "))
             }
             Self::Address => "an address and a port, such as `127.0.0.1:4180`".to_owned(),
-            Self::Folder => "an absolute path, or one that begins with `~/`".to_owned(),
+            Self::Folder | Self::File => "an absolute path, or one that begins with `~/`".to_owned(),
             Self::Program => {
                 "the name of a program, an absolute path, or one that begins with `~/`".to_owned()
             }
             Self::Names => {
                 "a list of names of environment variables (not ours), such as `[\"DEBUG\"]`".to_owned()
             }
+            Self::Hosts => "a list of names, such as `[\"box.local\", \"https://example.org\"]`".to_owned(),
         }
     }
 
@@ -66,11 +70,11 @@ impl Kind {
             Self::Switch => text.parse().ok().map(Value::Boolean),
             Self::Whole(..) => text.parse().ok().map(Value::Integer),
             Self::Dollars => text.parse().ok().map(Value::Float),
-            Self::Names => {
+            Self::Names | Self::Hosts => {
                 let names = text.split(',').filter(|name| !name.is_empty());
                 Some(Value::Array(names.map(|name| name.to_owned().into()).collect()))
             }
-            Self::Text | Self::Word(_) | Self::Address | Self::Folder | Self::Program => None,
+            Self::Text | Self::Word(_) | Self::Address | Self::Folder | Self::File | Self::Program => None,
         };
         parsed.unwrap_or_else(|| text.to_owned().into())
     }
@@ -99,7 +103,7 @@ impl Kind {
             (Self::Program, Value::String(name)) if Path::new(&name).components().count() == 1 => {
                 (!name.starts_with(['.', '~'])).then_some(Value::String(name))
             }
-            (Self::Folder | Self::Program, Value::String(path)) => {
+            (Self::Folder | Self::File | Self::Program, Value::String(path)) => {
                 let path = absolute(&path, relative, environment)?;
                 path.to_str().map(|path| Value::String(path.to_owned()))
             }
@@ -110,6 +114,11 @@ impl Kind {
                     })
                 };
                 names.iter().all(is_name).then_some(Value::Array(names))
+            }
+            // What is a name is known to the server.
+            (Self::Hosts, Value::Array(names)) => {
+                let is_text = |name: &Value| name.as_str().is_some_and(|name| !name.trim().is_empty());
+                names.iter().all(is_text).then_some(Value::Array(names))
             }
             _ => None,
         }
@@ -158,6 +167,8 @@ mod tests {
                 &["bin/claude", "./claude", "~", "..", ""],
             ),
             (Kind::Names, &["DEBUG,NODE_OPTIONS", ""], &["A=B", "JACKFIELD_DATA"]),
+            (Kind::File, &["/srv/x.pem", "~/x.pem"], &["x.pem", ""]),
+            (Kind::Hosts, &["box.local,https://example.org", ""], &[" "]),
         ] {
             for text in good {
                 assert!(read(kind, text).is_some(), "{kind:?} {text}");

@@ -50,6 +50,56 @@ pub(crate) const SETTINGS: &[Setting] = &[
             "Where the page is served. Port 0 takes any free one.",
         )
     },
+    Setting {
+        example: "\"self\"",
+        ..Setting::new(
+            "server.tls",
+            Kind::Word(&["off", "self"]),
+            Unset::Value("\"off\""),
+            "Whether the page is served with TLS. `self` makes a certificate once and keeps it in the data folder; \
+             browsers warn of it, and its fingerprint is printed. An address that other machines can reach needs TLS.",
+        )
+    },
+    Setting {
+        example: "\"~/certificates/box.pem\"",
+        ..Setting::new(
+            "server.certificate",
+            Kind::File,
+            Unset::Nothing,
+            "A certificate for TLS with those that vouch for it, in PEM. With `server.key` it is used, whatever \
+             `server.tls` says.",
+        )
+    },
+    Setting {
+        example: "\"~/certificates/box-key.pem\"",
+        ..Setting::new("server.key", Kind::File, Unset::Nothing, "The certificate's key, in PEM.")
+    },
+    Setting {
+        example: "[\"box.local\", \"https://example.org\"]",
+        ..Setting::new(
+            "server.names",
+            Kind::Hosts,
+            Unset::Value("[]"),
+            "Names that the server answers to besides its address and `localhost`: a name for its own port, or a whole \
+             origin for a proxy in front of it. The first one stands in links.",
+        )
+    },
+    Setting {
+        example: "\"/jackfield\"",
+        ..Setting::new(
+            "server.base_path",
+            Kind::Text,
+            Unset::Nothing,
+            "The path under which a proxy serves the page. If not set, the page is at `/`.",
+        )
+    },
+    Setting::new(
+        "server.allow_plain_http_beyond_loopback",
+        Kind::Switch,
+        Unset::Value("false"),
+        "Whether other machines may be served without TLS. Everybody between could then read all that is said and \
+         take a login over; only for networks that are secured otherwise.",
+    ),
     Setting::new(
         "server.open_browser",
         Kind::Switch,

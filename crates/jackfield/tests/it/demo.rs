@@ -3,7 +3,7 @@
 // Shared with the fuzz targets and the tests of the core.
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../../../fuzz/src/harness/ledger.rs"]
-mod ledger;
+pub(crate) mod ledger;
 
 mod conversations;
 mod drive;

@@ -3,11 +3,6 @@
 //! A test is named after the promise it keeps (`f3_…`). The one rule: what a client was told is compared with what
 //! there is afterwards, event by event.
 
-// Shared with the fuzz targets and the tests of the core.
-#[allow(dead_code, unreachable_pub)]
-#[path = "../../../../fuzz/src/harness/ledger.rs"]
-mod ledger;
-
 mod chaos;
 mod client;
 mod commands;

@@ -7,6 +7,7 @@ mod command;
 mod connecting;
 mod diffs;
 mod notices;
+mod nvim;
 mod plugin;
 mod stage;
 mod terminal;

@@ -79,10 +79,3 @@ fn the_help_shows_how_to_call_it() {
     let version = format!("jackfield {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(run(["--version"]).out, version);
 }
-
-#[test]
-fn serving_is_not_there_yet_and_says_so() {
-    let finished = run(["serve"]);
-    assert_eq!((finished.code, finished.out.as_str()), (Some(1), ""));
-    assert!(finished.err.starts_with("jackfield: `jackfield serve` is not in this version yet\nhint: "));
-}

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 
 /// What a finished program left.
+#[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,

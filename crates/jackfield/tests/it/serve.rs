@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use jackfield_testkit::case::Nothing;
@@ -20,16 +20,28 @@ use crate::program::{Finished, jackfield, run};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server that runs until it is told to stop, and is killed at the latest with the test.
-struct Server {
-    child: Child,
-    link: String,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) link: String,
     rest: BufReader<std::process::ChildStdout>,
 }
 
 impl Server {
-    fn begin(data: &Path, words: &[&str], variables: &[(&str, &Path)]) -> Self {
+    pub(crate) fn begin(data: &Path, words: &[&str], variables: &[(&str, &Path)]) -> Self {
         let mut command = jackfield(["serve", "--no-open", "--listen", "127.0.0.1:0", "--data"]);
-        let mut child = command.arg(data).args(words).envs(variables.iter().copied()).spawn().unwrap();
+        command.arg(data).args(words).envs(variables.iter().copied());
+        Self::begun(command)
+    }
+
+    /// Wherever the words say.
+    pub(crate) fn begin_anywhere(data: &Path, words: &[&str]) -> Self {
+        let mut command = jackfield(["serve", "--no-open", "--data"]);
+        command.arg(data).args(words);
+        Self::begun(command)
+    }
+
+    fn begun(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
         let mut rest = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         while !line.contains("#ticket=") {
@@ -39,12 +51,12 @@ impl Server {
         Self { child, link: line.trim().to_owned(), rest }
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         kill_process(id, signal).unwrap();
     }
 
-    fn ended(mut self) -> Finished {
+    pub(crate) fn ended(mut self) -> Finished {
         let mut out = String::new();
         self.rest.read_to_string(&mut out).unwrap();
         let mut err = String::new();
@@ -60,7 +72,7 @@ impl Drop for Server {
 }
 
 /// Asks over the Unix socket.
-fn ask(data: &Path, line: &str, body: &Value) -> String {
+pub(crate) fn ask(data: &Path, line: &str, body: &Value) -> String {
     let mut stream = UnixStream::connect(data.join("host.sock")).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let body = body.to_string();
@@ -186,7 +198,7 @@ fn what_is_in_the_way_is_named_with_what_to_do() {
     assert!(port.err.contains(&address) && port.err.contains("hint:"), "{}", port.err);
     let everyone = serve("0.0.0.0:0", &data);
     assert_eq!(everyone.code, Some(1));
-    assert!(everyone.err.contains("this machine itself"), "{}", everyone.err);
+    assert!(everyone.err.contains("without TLS"), "{}", everyone.err);
 
     let file = folder.path().join("file");
     fs::write(&file, "not a folder").unwrap();

@@ -91,7 +91,7 @@ impl Connection {
             _ => {
                 let length = u16::try_from(content.len())
                     .map_err(|_| LoadError::Unexpected("a long frame of our own".to_owned()))?;
-                frame.push(0x80 | 126);
+                frame.push(0x80 | 0x7e);
                 frame.extend(length.to_be_bytes());
             }
         }

@@ -99,7 +99,7 @@ pub(crate) enum LoadError {
 }
 
 /// How long anything may take.
-const LONGEST: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_mins(5);
 /// How many connect at once; a server takes only so many strangers.
 const ARRIVING: usize = 64;
 

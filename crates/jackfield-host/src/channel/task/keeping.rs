@@ -63,7 +63,7 @@ impl Task {
                     if let Some((summary, asked)) = told {
                         shared.feed.tell(summary, asked);
                     }
-                    published.publish(page);
+                    published.publish(&page);
                 }
                 // One batch is on its way at a time, so there is room; a task that is gone does not mind.
                 let _ = committed.try_send(result);

@@ -123,7 +123,7 @@ impl Run {
 }
 
 /// A schema, or a file with one.
-fn schema_of(text: &str) -> Result<Map<String, Value>, RunFailure> {
+pub(super) fn schema_of(text: &str) -> Result<Map<String, Value>, RunFailure> {
     let read = if text.trim_start().starts_with('{') {
         Ok(text.to_owned())
     } else {

@@ -12,7 +12,7 @@ use crate::readable::page::{BOLD, Colours, PLAIN, Page};
 const GAP: &str = "  ";
 
 /// Rows under a heading; each row has as many cells as the heading.
-pub(super) fn table<const N: usize>(
+pub(crate) fn table<const N: usize>(
     heading: [&str; N],
     rows: &[[String; N]],
     width: Option<usize>,
@@ -46,7 +46,7 @@ pub(super) fn table<const N: usize>(
 }
 
 /// How long ago something was, and the day if it was long ago.
-pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
+pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
     let minutes = now.0.saturating_sub(then.0) / 60_000;
     match minutes {
         0 => "now".to_owned(),

@@ -1,6 +1,9 @@
 //! The server is killed at random moments under load, again and again: what a client was told is there afterwards,
 //! in its place and as it was; every question had one end; nothing of the old server lives on; the sessions go on.
 
+// Seeds are printed.
+#![allow(clippy::print_stdout)]
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -15,8 +18,8 @@ use tokio::time::timeout;
 
 use super::client::{Log, Socket, given, prompt, stored};
 use super::dice::{Dice, seeds};
-use super::ledger::Ledger;
 use super::server::{Place, eventually};
+use crate::demo::ledger::Ledger;
 
 /// How often the server is killed on one data folder.
 const KILLS: u64 = 5;
@@ -302,14 +305,14 @@ async fn go_on(place: &Place, sessions: &[SessionId], watchers: &mut [Watcher; 2
         }
         watcher.keep(socket);
     }
-    let [watcher, _] = watchers;
-    let mut socket = watcher.connect(place, sessions).await;
+    let [first, _] = watchers;
+    let mut socket = first.connect(place, sessions).await;
     for session in sessions {
-        let seen = before.get(session).and_then(|events| events.last()).map_or(Seq(0), |event| event.seq);
-        socket.skip(session, seen);
+        let known = before.get(session).and_then(|events| events.last()).map_or(Seq(0), |event| event.seq);
+        socket.skip(session, known);
         let last = prompt("help");
         let uuid = Some(last.uuid.clone());
-        watcher.give(&mut socket, given(Some(session), last)).await;
+        first.give(&mut socket, given(Some(session), last)).await;
         loop {
             let event = socket
                 .until(session, |body| {
@@ -321,12 +324,12 @@ async fn go_on(place: &Place, sessions: &[SessionId], watchers: &mut [Watcher; 2
                 // Of a prompt that was repeated.
                 Body::PermissionRequest(request) => {
                     let answer = Answer { pending_id: request.pending_id, verdict: no() };
-                    watcher.give(&mut socket, given(Some(session), answer)).await;
+                    first.give(&mut socket, given(Some(session), answer)).await;
                 }
                 _ => break,
             }
         }
         socket.completed(session).await;
     }
-    watcher.keep(socket);
+    first.keep(socket);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jackfield_api::Body;
 use jackfield_api::command::{Allow, Answer, Command, Verdict};
 use jackfield_api::permission::PermissionOutcome;
-use jackfield_api::socket::{ClientFrame, GivenCommand};
+use jackfield_api::socket::{ClientFrame, GivenCommand, ServerFrame};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -77,7 +77,41 @@ async fn f16_a_command_whose_answer_was_lost_on_the_wire_is_repeated_and_done_on
     assert_eq!(count(&|body| matches!(body, Body::UserMessage(_))), 1);
     let allowed = |body: &Body| matches!(body, Body::PermissionResolved(end) if end.outcome == PermissionOutcome::Allowed);
     assert_eq!(count(&allowed), 1);
-    let Command::Answer(_) = &yes.command else { unreachable!() };
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f22_what_is_no_text_is_refused_and_gets_no_further_than_the_server() {
+    let place = Place::demo();
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    let ask = ClientFrame::Command(Box::new(given(Some(&id), prompt("WORDS"))));
+    let ask = serde_json::to_string(&ask).unwrap();
+    // Half a character, a number that is none, two types, and depth.
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for bad in [
+        ask.replace("WORDS", r"\ud83d"),
+        ask.replace("\"WORDS\"", "1e999"),
+        ask.replace("\"type\":\"prompt\"", "\"type\":\"prompt\",\"type\":\"close\""),
+        ask.replace("\"WORDS\"", &deep),
+        "{".to_owned(),
+    ] {
+        socket.send_text(bad).await;
+        loop {
+            match socket.step().await.expect("the connection stays") {
+                ServerFrame::Refused(_) => break,
+                ServerFrame::Accepted(accepted) => panic!("{accepted:?}"),
+                _ => {}
+            }
+        }
+    }
+    socket.give(Some(&id), prompt("help")).await.unwrap();
+    socket.completed(&id).await;
+    let prompts =
+        socket.events(&id).iter().filter(|event| matches!(event.body, Body::UserMessage(_))).count();
+    assert_eq!(prompts, 1);
     assert!(server.stop().await.success());
 }
 

@@ -1,5 +1,8 @@
 //! The real CLIs behind the server, and the death of either at a bad moment.
 
+// Seeds are printed.
+#![allow(clippy::print_stdout)]
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -210,7 +213,7 @@ async fn unseen(version: &str) {
     for item in &transcript.snapshot().items {
         match &item.content {
             ItemContent::Text(text) if text.outcome == Some(ItemOutcome::Complete) => {
-                told.push(text.text.clone())
+                told.push(text.text.clone());
             }
             ItemContent::Tool(tool) if tool.tool_status == ToolStatus::Complete => {
                 told.push(tool.tool_call_id.to_string());
@@ -317,7 +320,7 @@ async fn die(version: &str, death: Death) {
         // It was said and written down; that the tool ran was never said.
         Death::After => assert_eq!(ends, [PermissionOutcome::Allowed]),
         Death::At(_) => {
-            assert!(matches!(ends[..], [PermissionOutcome::Lost | PermissionOutcome::Allowed]), "{ends:?}")
+            assert!(matches!(ends[..], [PermissionOutcome::Lost | PermissionOutcome::Allowed]), "{ends:?}");
         }
     }
     if !matches!(death, Death::At(_)) {

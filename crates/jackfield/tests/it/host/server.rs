@@ -65,9 +65,9 @@ impl Place {
             let left = child.wait_with_output().await.unwrap();
             panic!("it does not serve: {}", String::from_utf8_lossy(&left.stderr));
         };
+        let mut words = first.split(|letter: char| letter.is_whitespace() || "/()".contains(letter));
         let address =
-            first.trim_end_matches('/').rsplit_once("http://").map(|(_, address)| address.parse().unwrap());
-        let address = address.unwrap_or_else(|| panic!("no address in {first}"));
+            words.find_map(|word| word.parse().ok()).unwrap_or_else(|| panic!("no address in {first}"));
         Server { child, address, _said: said }
     }
 

@@ -22,7 +22,7 @@ fn connections(server: &Server) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn f9_who_does_not_read_holds_nobody_up_costs_no_memory_is_closed_with_1013_and_can_come_back() {
+async fn f9_who_does_not_read_holds_nobody_up_costs_no_memory_is_closed_and_can_come_back() {
     let place = Place::demo();
     let server = place.serve().await;
     let mut quick = place.client("quick").await;

@@ -64,3 +64,16 @@ async fn a_cli_with_another_token_does_not_come_in() {
         assert_eq!(plugin.heard, ["ready"], "{version}");
     }
 }
+
+#[tokio::test]
+async fn an_editor_that_was_killed_and_comes_back_on_its_port_is_found_again() {
+    for version in PINNED_VERSIONS {
+        let stage = Stage::set(a_word()).await;
+        let mut plugin = stage.plugin(&[]).await;
+        let port = plugin.port();
+        let _terminal = stage.connected(version, &mut plugin).await;
+        plugin.is_killed().await;
+        let mut plugin = stage.plugin(&["--port", &port]).await;
+        plugin.hears_of_connections(1).await;
+    }
+}

@@ -4,7 +4,7 @@ use jackfield_testkit::cli::PINNED_VERSIONS;
 use serde_json::{Value, json};
 
 use super::plugin::Plugin;
-use super::stage::{Stage, an_edit};
+use super::stage::{Stage, an_edit, patiently};
 use super::terminal::Terminal;
 
 /// The model has proposed a change, and the editor was asked to show it.
@@ -36,7 +36,6 @@ async fn an_accepted_change_is_made_and_problems_are_asked_for_around_it() {
             "range": { "start": { "line": 1, "character": 0 }, "end": { "line": 1, "character": 4 } },
         });
         let path = stage.workspace().join("a.txt");
-        assert!(plugin.heard.iter().any(|method| method == "diagnostics"), "{:?}", plugin.heard);
         let accepted = json!({ "verdict": "accepted", "content": "alpha\nBETA\ngamma\n" });
         plugin.answers(&question, &accepted).await;
         // What is there before the change is asked for by its file, what there is after it without one.
@@ -48,6 +47,10 @@ async fn an_accepted_change_is_made_and_problems_are_asked_for_around_it() {
         stage.api.gates().release("done");
         plugin.until("the answer", terminal.sees("Edit finished.")).await;
         assert!(!plugin.heard.iter().any(|method| method == "close_diff"), "the editor closed it itself");
+        plugin.until("the prompt", terminal.prompt("and now?")).await;
+        plugin.until("the request", stage.api.gates().reached("then")).await;
+        let request = stage.last_request();
+        assert!(request.contains("BETA is not defined"), "{version}: {request}");
     }
 }
 
@@ -67,9 +70,9 @@ async fn a_rejected_change_is_not_made() {
     for version in PINNED_VERSIONS {
         let (stage, mut plugin, mut terminal, question) = proposed(version).await;
         plugin.answers(&question, &json!({ "verdict": "rejected" })).await;
-        plugin.until("the end of the turn", terminal.sees("Interrupted")).await;
+        plugin.until("the end of the turn", terminal.sees("User rejected update to a.txt")).await;
         assert_eq!(stage.file(), "alpha\nbeta\ngamma\n", "{version}");
-        assert_eq!(stage.api.unused(), [2], "{version}: the model was not asked again");
+        assert_eq!(stage.api.unused(), [2, 3], "{version}: the model was not asked again");
     }
 }
 
@@ -79,7 +82,7 @@ async fn an_editor_that_cannot_show_a_change_leaves_it_to_the_terminal() {
         let (stage, mut plugin, mut terminal, question) = proposed(version).await;
         let error = json!({ "code": -32000, "message": "no window" });
         plugin.write(&json!({ "jsonrpc": "2.0", "id": question["id"], "error": error })).await;
-        plugin.until("the terminal's question", terminal.sees("Yes, allow all edits")).await;
+        plugin.until("the terminal's question", terminal.sees("Do you want to make this edit")).await;
         assert_eq!(stage.file(), "alpha\nbeta\ngamma\n", "{version}");
         terminal.press("1");
         goes_on(&stage, &mut plugin).await;
@@ -91,7 +94,7 @@ async fn an_editor_that_cannot_show_a_change_leaves_it_to_the_terminal() {
 async fn a_change_that_is_accepted_in_the_terminal_is_closed_in_the_editor() {
     for version in PINNED_VERSIONS {
         let (stage, mut plugin, mut terminal, question) = proposed(version).await;
-        terminal.sees("Yes, allow all edits").await;
+        terminal.sees("Do you want to make this edit").await;
         terminal.press("1");
         let closed = plugin.hears("close_diff").await;
         assert_eq!(closed["params"]["diff"], question["params"]["diff"], "{version}");
@@ -108,11 +111,31 @@ async fn a_change_that_is_accepted_in_the_terminal_is_closed_in_the_editor() {
 async fn a_change_that_is_rejected_in_the_terminal_is_closed_in_the_editor() {
     for version in PINNED_VERSIONS {
         let (stage, mut plugin, mut terminal, question) = proposed(version).await;
-        terminal.sees("Yes, allow all edits").await;
+        terminal.sees("Do you want to make this edit").await;
         terminal.press("\x1b");
         let closed = plugin.hears("close_diff").await;
         assert_eq!(closed["params"]["diff"], question["params"]["diff"], "{version}");
         assert_eq!(stage.file(), "alpha\nbeta\ngamma\n", "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_is_accepted_in_the_terminal_of_those_who_have_no_editor() {
+    for version in PINNED_VERSIONS {
+        let stage = Stage::set(an_edit()).await;
+        let mut editor = Terminal::run(&stage.jackfield(&["ide"]));
+        editor.sees("Ctrl-C ends it").await;
+        let port = stage.lock_files()[0].strip_suffix(".lock").unwrap().to_owned();
+        let mut command = stage.claude(version, &["--permission-mode", "default"]);
+        command.env("CLAUDE_CODE_SSE_PORT", port);
+        let mut terminal = Terminal::run(&command);
+        editor.sees("Connected:").await;
+        terminal.prompt("edit it").await;
+        editor.sees("+BETA").await;
+        editor.sees("[y]es, [n]o").await;
+        editor.press("y\n");
+        patiently("the next request", stage.api.gates().reached("done")).await;
+        assert_eq!(stage.file(), "alpha\nBETA\ngamma\n", "{version}");
     }
 }
 

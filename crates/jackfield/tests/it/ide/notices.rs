@@ -24,12 +24,19 @@ async fn a_selection_from_before_the_cli_came_reaches_the_model() {
 }
 
 #[tokio::test]
-async fn a_mention_from_before_the_cli_came_reaches_the_model() {
+async fn a_mention_reaches_the_model() {
     for version in PINNED_VERSIONS {
         let stage = Stage::set(a_word()).await;
         let mut plugin = stage.plugin(&[]).await;
-        plugin.tells("mention", &json!({ "path": stage.workspace().join("a.txt"), "lines": [1, 2] })).await;
+        let path = stage.workspace().join("a.txt");
+        let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } });
+        plugin
+            .tells("selection", &json!({ "selection": { "path": path, "text": "", "range": range } }))
+            .await;
         let mut terminal = stage.connected(version, &mut plugin).await;
+        // It listens.
+        plugin.until("that it is shown", terminal.sees("In a.txt")).await;
+        plugin.tells("mention", &json!({ "path": path, "lines": [1, 2] })).await;
         plugin.until("that it is shown", terminal.sees("@a.txt#L2-3")).await;
         terminal.press("\r");
         plugin.until("the request", stage.api.gates().reached("done")).await;

@@ -96,6 +96,11 @@ impl Plugin {
         patiently("the end", self.child.wait()).await.unwrap().code()
     }
 
+    /// Something kills the server.
+    pub(super) async fn is_killed(mut self) {
+        self.child.kill().await.unwrap();
+    }
+
     /// The next message, whatever it is.
     pub(super) async fn next(&mut self) -> Value {
         let line = self.lines.next_line().await.unwrap().expect("the link has ended");

@@ -34,6 +34,7 @@ pub(super) fn an_edit() -> Value {
             "file_path": "/ws/a.txt", "old_string": "beta", "new_string": "BETA",
         } }] },
         { "gate": "done", "blocks": [{ "type": "text", "text": "Edit finished." }] },
+        { "gate": "then", "blocks": [{ "type": "text", "text": "I see." }] },
     ])
 }
 
@@ -106,7 +107,8 @@ impl Stage {
 
     /// A CLI in a terminal, connected to the editor by its environment.
     pub(super) async fn connected(&self, version: &str, plugin: &mut Plugin) -> Terminal {
-        let mut command = self.claude(version, &[]);
+        // The newer one would decide by itself.
+        let mut command = self.claude(version, &["--permission-mode", "default"]);
         command.env("CLAUDE_CODE_SSE_PORT", plugin.port()).env("ENABLE_IDE_INTEGRATION", "true");
         let terminal = Terminal::run(&command);
         plugin.hears_of_connections(1).await;

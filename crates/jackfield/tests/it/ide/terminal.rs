@@ -64,10 +64,6 @@ impl Terminal {
         assert!(seen.is_ok(), "the program has ended; it showed {}", *shown.borrow());
     }
 
-    pub(super) fn has_shown(&self, text: &str) -> bool {
-        self.shown.borrow().contains(&letters(text))
-    }
-
     /// Presses keys.
     pub(super) fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();

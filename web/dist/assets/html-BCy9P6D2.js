@@ -1,1 +1,0 @@
-export{t as default}from"./html-DSw1lh5G.js";
