@@ -48,6 +48,8 @@ async fn waiting_prompts_reach_the_model_in_their_new_order(version: &str) {
     let order = vec![waiting[2].0.clone(), waiting[1].0.clone()];
     session.command(ReorderQueued { order }).await.unwrap();
     queue_where(&mut events, |queue| texts(queue) == ["banana", "apple", "cherry"]).await;
+    // The CLI reads its lines in order: once it answers this one, it has all prompts.
+    session.mcp_status().await.unwrap();
     place.api.gates().release("go");
 
     let mut entered = Vec::new();

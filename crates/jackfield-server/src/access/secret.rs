@@ -62,8 +62,9 @@ impl Digest {
 
     /// The beginning of it, to tell two apart.
     pub(crate) fn short(self) -> String {
-        let [a, b, c, d, e, f, ..] = self.0;
-        format!("{a:02x}{b:02x}{c:02x}{d:02x}{e:02x}{f:02x}")
+        let [first, second, third, ..] = self.0.as_chunks::<2>().0 else { return String::new() };
+        let number = |pair: &[u8; 2]| u16::from_be_bytes(*pair);
+        format!("{:04x}{:04x}{:04x}", number(first), number(second), number(third))
     }
 }
 

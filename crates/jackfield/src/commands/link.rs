@@ -97,7 +97,7 @@ impl Link {
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Runtime)?;
         let link = runtime.block_on(running::link(folder, &wanted)).map_err(LinkFailure::Ask)?;
         let drawn = if self.qr { drawn(&link, io::stdout().is_terminal())? } else { String::new() };
-        Ok(write!(io::stdout(), "{drawn}{link}\n")?)
+        Ok(writeln!(io::stdout(), "{drawn}{link}")?)
     }
 }
 
@@ -105,5 +105,9 @@ fn drawn(link: &str, coloured: bool) -> Result<String, LinkFailure> {
     let code = QrCode::with_error_correction_level(link, EcLevel::L)?;
     let image = code.render::<Dense1x2>().quiet_zone(true).build();
     let (paper, plain) = if coloured { (PAPER, PLAIN) } else { ("", "") };
-    Ok(image.lines().map(|line| format!("{paper}{line}{plain}\n")).collect())
+    let mut drawn = String::new();
+    for line in image.lines() {
+        drawn.extend([paper, line, plain, "\n"]);
+    }
+    Ok(drawn)
 }

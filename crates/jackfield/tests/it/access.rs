@@ -22,8 +22,8 @@ fn on(data: &Path, words: &[&str]) -> Finished {
 }
 
 /// A request over the network, and the whole answer.
-fn send(link: &str, line: &str, headers: &str, body: &str) -> String {
-    let host = link.split('/').nth(2).unwrap();
+fn send(server: &str, line: &str, headers: &str, body: &str) -> String {
+    let host = server.split('/').nth(2).unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let head = format!("{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}");

@@ -92,8 +92,8 @@ impl<'a> Serving<'a> {
         let mut line = String::new();
         stdout.read_line(&mut line).map_err(failed("read what the server says"))?;
         let started_in = begun.elapsed();
-        let address =
-            line.split("http://").nth(1).and_then(|rest| rest.trim_end_matches(['/', '\n']).parse().ok());
+        let rest = line.split("http://").nth(1).and_then(|rest| rest.split(['/', ' ', '\n']).next());
+        let address = rest.and_then(|address| address.parse().ok());
         let address = address.ok_or_else(missing);
         let data = data.to_owned();
         match address {

@@ -115,6 +115,14 @@ impl Stage {
         terminal
     }
 
+    /// The person's cursor is in the file; a CLI that listens shows that.
+    pub(super) async fn looks_at_the_file(&self, plugin: &mut Plugin) {
+        let place = json!({ "line": 0, "character": 0 });
+        let range = json!({ "start": place, "end": place });
+        let selection = json!({ "path": self.workspace().join("a.txt"), "text": "", "range": range });
+        plugin.tells("selection", &json!({ "selection": selection })).await;
+    }
+
     /// What the model was asked last, as text.
     pub(super) fn last_request(&self) -> String {
         let requests = self.api.requests();
