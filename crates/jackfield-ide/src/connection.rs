@@ -139,10 +139,7 @@ impl Transport<RoleServer> for Wire {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let message = match self.stream.next().await {
-                Some(Ok(message)) => message,
-                Some(Err(_)) | None => break,
-            };
+            let Some(Ok(message)) = self.stream.next().await else { break };
             self.pulse.store(0, Ordering::Relaxed);
             let refused = match message {
                 Message::Text(text) => match serde_json::from_str(&text) {

@@ -55,7 +55,9 @@ impl Diffs {
     /// Closes all, and tells how many there were.
     pub(crate) fn close_all(&self) -> usize {
         let open = std::mem::take(&mut *self.lock());
-        open.values().for_each(|open| open.closed.cancel());
+        for open in open.values() {
+            open.closed.cancel();
+        }
         open.len()
     }
 

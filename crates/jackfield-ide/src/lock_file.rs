@@ -127,7 +127,7 @@ pub fn running(lock_folder: &Path, folder: &Path) -> Option<u16> {
 pub(crate) fn left_behind(lock_folder: &Path, port: u16) -> Option<Token> {
     let path = lock_folder.join(format!("{port}.lock"));
     let metadata = fs::symlink_metadata(&path).ok()?;
-    let is_private = metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o077 == 0;
+    let is_private = metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o777 == 0o600;
     let content = read(&path).filter(|content| is_private && !content.jackfield.lives())?;
     Token::read(&content.auth_token)
 }
@@ -171,7 +171,8 @@ fn sweep(folder: &Path) -> io::Result<()> {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         // Only one server at a time writes, and that is this one, which has not begun.
         let dead = name.starts_with(UNFINISHED)
-            || name.ends_with(".lock") && read(&path).is_some_and(|content| !content.jackfield.lives());
+            || name.strip_suffix(".lock").is_some()
+                && read(&path).is_some_and(|content| !content.jackfield.lives());
         if dead {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -62,7 +62,10 @@ impl Plain {
                         match edited(visual, &diff.path, &new).await {
                             Ok(content) => new = content,
                             Err(error) => {
-                                terminal.output.write(&format!("It could not be edited: {error}\n"))
+                                terminal.output.write(&format!(
+                                    "It could not be edited: {error}
+"
+                                ));
                             }
                         }
                     }

@@ -19,7 +19,8 @@ impl Token {
     pub(crate) fn random() -> Result<Self, NoToken> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(NoToken)?;
-        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+        Ok(Self(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()))
     }
 
     /// One that was kept as text, if it is one.

@@ -71,10 +71,7 @@ async fn an_editor_that_was_killed_and_comes_back_on_its_port_is_found_again() {
         let stage = Stage::set(a_word()).await;
         let mut plugin = stage.plugin(&[]).await;
         let port = plugin.port();
-        stage.looks_at_the_file(&mut plugin).await;
-        let mut terminal = stage.connected(version, &mut plugin).await;
-        // A CLI that has just come and is not done with coming would give up.
-        plugin.until("that it is shown", terminal.sees("In a.txt")).await;
+        let _terminal = stage.listening(version, &mut plugin).await;
         plugin.is_killed().await;
         let mut plugin = stage.plugin(&["--port", &port]).await;
         plugin.hears_of_connections(1).await;

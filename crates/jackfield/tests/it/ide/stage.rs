@@ -105,6 +105,15 @@ impl Stage {
         command
     }
 
+    /// A CLI in a terminal that listens to the editor. Some time before that it is connected already, and would work
+    /// without it.
+    pub(super) async fn listening(&self, version: &str, plugin: &mut Plugin) -> Terminal {
+        self.looks_at_the_file(plugin).await;
+        let mut terminal = self.connected(version, plugin).await;
+        plugin.until("that it is shown", terminal.sees("In a.txt")).await;
+        terminal
+    }
+
     /// A CLI in a terminal, connected to the editor by its environment.
     pub(super) async fn connected(&self, version: &str, plugin: &mut Plugin) -> Terminal {
         // The newer one would decide by itself.
@@ -116,7 +125,7 @@ impl Stage {
     }
 
     /// The person's cursor is in the file; a CLI that listens shows that.
-    pub(super) async fn looks_at_the_file(&self, plugin: &mut Plugin) {
+    async fn looks_at_the_file(&self, plugin: &mut Plugin) {
         let place = json!({ "line": 0, "character": 0 });
         let range = json!({ "start": place, "end": place });
         let selection = json!({ "path": self.workspace().join("a.txt"), "text": "", "range": range });

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use jackfield_testkit::processes;
 use rustix::fs::{Mode, OFlags, open};
@@ -67,6 +68,23 @@ impl Terminal {
     /// Presses keys.
     pub(super) fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Presses keys until something has happened: a question can be seen some time before it can be answered.
+    pub(super) async fn press_until<Happened>(
+        &mut self,
+        keys: &str,
+        happening: impl Future<Output = Happened>,
+    ) -> Happened {
+        let mut happening = std::pin::pin!(happening);
+        let mut again = tokio::time::interval(Duration::from_secs(2));
+        loop {
+            tokio::select! {
+                biased;
+                happened = &mut happening => return happened,
+                _ = again.tick() => self.press(keys),
+            }
+        }
     }
 
     /// Writes a prompt. The key that sends it must not come together with the text: that would be a paste.
