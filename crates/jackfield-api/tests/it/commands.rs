@@ -32,6 +32,7 @@ pub(crate) fn commands() -> Vec<Command> {
         permission_mode: Some("plan".into()),
         max_thinking_tokens: Some(1024),
         mcp_servers: Some(json()),
+        json_schema: Some(json()),
         max_budget_usd: Some(5.5),
         trusted: true,
         fingerprint: Some("abcd".into()),

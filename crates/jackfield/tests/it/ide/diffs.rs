@@ -11,7 +11,7 @@ use super::terminal::Terminal;
 async fn proposed(version: &str) -> (Stage, Plugin, Terminal, Value) {
     let stage = Stage::set(an_edit()).await;
     let mut plugin = stage.plugin(&[]).await;
-    let mut terminal = stage.connected(version, &mut plugin).await;
+    let mut terminal = stage.listening(version, &mut plugin).await;
     terminal.prompt("edit it").await;
     let question = plugin.hears("open_diff").await;
     let asked = &question["params"];
@@ -84,8 +84,7 @@ async fn an_editor_that_cannot_show_a_change_leaves_it_to_the_terminal() {
         plugin.write(&json!({ "jsonrpc": "2.0", "id": question["id"], "error": error })).await;
         plugin.until("the terminal's question", terminal.sees("Do you want to make this edit")).await;
         assert_eq!(stage.file(), "alpha\nbeta\ngamma\n", "{version}");
-        terminal.press("1");
-        goes_on(&stage, &mut plugin).await;
+        terminal.press_until("1", goes_on(&stage, &mut plugin)).await;
         assert_eq!(stage.file(), "alpha\nBETA\ngamma\n", "{version}");
     }
 }
@@ -95,8 +94,7 @@ async fn a_change_that_is_accepted_in_the_terminal_is_closed_in_the_editor() {
     for version in PINNED_VERSIONS {
         let (stage, mut plugin, mut terminal, question) = proposed(version).await;
         terminal.sees("Do you want to make this edit").await;
-        terminal.press("1");
-        let closed = plugin.hears("close_diff").await;
+        let closed = terminal.press_until("1", plugin.hears("close_diff")).await;
         assert_eq!(closed["params"]["diff"], question["params"]["diff"], "{version}");
         goes_on(&stage, &mut plugin).await;
         assert_eq!(stage.file(), "alpha\nBETA\ngamma\n", "{version}");
@@ -112,8 +110,7 @@ async fn a_change_that_is_rejected_in_the_terminal_is_closed_in_the_editor() {
     for version in PINNED_VERSIONS {
         let (stage, mut plugin, mut terminal, question) = proposed(version).await;
         terminal.sees("Do you want to make this edit").await;
-        terminal.press("\x1b");
-        let closed = plugin.hears("close_diff").await;
+        let closed = terminal.press_until("\x1b", plugin.hears("close_diff")).await;
         assert_eq!(closed["params"]["diff"], question["params"]["diff"], "{version}");
         assert_eq!(stage.file(), "alpha\nbeta\ngamma\n", "{version}");
     }
@@ -122,7 +119,10 @@ async fn a_change_that_is_rejected_in_the_terminal_is_closed_in_the_editor() {
 #[tokio::test]
 async fn a_change_is_accepted_in_the_terminal_of_those_who_have_no_editor() {
     for version in PINNED_VERSIONS {
-        let stage = Stage::set(an_edit()).await;
+        let mut turns = an_edit();
+        let greeting = json!({ "blocks": [{ "type": "text", "text": "Good morning." }] });
+        turns.as_array_mut().unwrap().insert(0, greeting);
+        let stage = Stage::set(turns).await;
         let mut editor = Terminal::run(&stage.jackfield(&["ide"]));
         editor.sees("Ctrl-C ends it").await;
         let port = stage.lock_files()[0].strip_suffix(".lock").unwrap().to_owned();
@@ -130,6 +130,9 @@ async fn a_change_is_accepted_in_the_terminal_of_those_who_have_no_editor() {
         command.env("CLAUDE_CODE_SSE_PORT", port);
         let mut terminal = Terminal::run(&command);
         editor.sees("Connected:").await;
+        // After a turn it has surely taken notice of its editor.
+        terminal.prompt("hello").await;
+        terminal.sees("Good morning.").await;
         terminal.prompt("edit it").await;
         editor.sees("+BETA").await;
         editor.sees("[y]es, [n]o").await;

@@ -29,13 +29,7 @@ async fn a_mention_reaches_the_model() {
         let stage = Stage::set(a_word()).await;
         let mut plugin = stage.plugin(&[]).await;
         let path = stage.workspace().join("a.txt");
-        let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } });
-        plugin
-            .tells("selection", &json!({ "selection": { "path": path, "text": "", "range": range } }))
-            .await;
-        let mut terminal = stage.connected(version, &mut plugin).await;
-        // It listens.
-        plugin.until("that it is shown", terminal.sees("In a.txt")).await;
+        let mut terminal = stage.listening(version, &mut plugin).await;
         plugin.tells("mention", &json!({ "path": path, "lines": [1, 2] })).await;
         plugin.until("that it is shown", terminal.sees("@a.txt#L2-3")).await;
         terminal.press("\r");

@@ -87,6 +87,7 @@ impl Neovim {
     /// A CLI that has proposed a change, which is shown.
     async fn proposed(&self, stage: &Stage, version: &str) -> Terminal {
         let mut terminal = self.connected(stage, version).await;
+        terminal.sees("In a.txt").await;
         terminal.prompt("edit it").await;
         self.shows("require('jackfield.diff').count() == 1").await;
         let shown = self.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)");
@@ -152,8 +153,7 @@ async fn a_change_that_is_answered_in_the_terminal_goes_away_in_neovim() {
         let neovim = Neovim::start(&stage).await;
         let mut terminal = neovim.proposed(&stage, version).await;
         terminal.sees("Do you want to make this edit").await;
-        terminal.press("1");
-        goes_on(&stage).await;
+        terminal.press_until("1", goes_on(&stage)).await;
         assert_eq!(stage.file(), "alpha\nBETA\ngamma\n", "{version}");
         neovim.shows("require('jackfield.diff').count() == 0 and #vim.api.nvim_list_tabpages() == 1").await;
     }
