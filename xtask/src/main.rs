@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout)]
 
 mod bench;
+mod debian;
 mod drift;
 mod fuzz;
 mod generate;

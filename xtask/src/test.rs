@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_testkit::cli;
 
-use crate::{process, setup, soak, tidy, web, workspace};
+use crate::{debian, process, setup, soak, tidy, web, workspace};
 
 /// The version of `cargo-deny` that `deny.toml` is written for.
 const CARGO_DENY: &str = "0.20.2";
@@ -30,7 +30,10 @@ pub(crate) struct TestError {
 type Step = fn() -> Result<(), Box<dyn std::error::Error>>;
 
 const STEPS: &[(&str, Step)] = &[
-    ("setup", || Ok(setup::run()?)),
+    ("setup", || {
+        debian::install()?;
+        Ok(setup::run()?)
+    }),
     ("format", || Ok(process::run(workspace::cargo().args(["fmt", "--all", "--check"]))?)),
     ("tidy", || Ok(tidy::run()?)),
     ("clippy", || {

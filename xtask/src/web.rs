@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use jackfield_testkit::cli;
 
 use crate::process::{self, ProcessError};
-use crate::workspace;
+use crate::{debian, workspace};
 
 /// The oldest Node that the page's tools work with.
 const NODE_AT_LEAST: (u32, u32) = (20, 19);
@@ -112,30 +112,13 @@ pub(crate) fn unit() -> Result<(), WebError> {
 
 /// Runs the tests in a real browser, over the real host with the demo agent.
 pub(crate) fn browser() -> Result<(), WebError> {
-    if !chromium()? {
-        println!("not run: there is no Chromium, and only root could install it");
+    let chromium = env::var_os("CHROMIUM").is_some() || debian::has("chromium");
+    if !chromium {
+        println!("not run: there is no Chromium, and only root can install it");
         return Ok(());
     }
     process::run(workspace::cargo().args(["build", "-p", "jackfield", "--locked"]))?;
     Tools::ready()?.npm(&["run", "test:e2e"])
-}
-
-/// Whether there is a Chromium; it is installed where that is possible.
-fn chromium() -> Result<bool, WebError> {
-    let is_there = || process::capture(Command::new("chromium").arg("--version")).is_ok();
-    if env::var_os("CHROMIUM").is_some() || is_there() {
-        return Ok(true);
-    }
-    if !process::is_root() || process::capture(Command::new("apt-get").arg("--version")).is_err() {
-        return Ok(false);
-    }
-    let apt = |words: &[&str]| {
-        let mut apt = Command::new("apt-get");
-        process::run(apt.args(["-qq", "-y"]).args(words).env("DEBIAN_FRONTEND", "noninteractive"))
-    };
-    apt(&["update"])?;
-    apt(&["install", "--no-install-recommends", "chromium", "fonts-dejavu-core", "fonts-liberation"])?;
-    Ok(is_there())
 }
 
 /// Node and npm, with the page's packages installed.

@@ -88,18 +88,18 @@ fn paced(place: &Place) -> Result<(), BenchError> {
 fn deliveries(place: &Place, repetitions: usize) -> Result<(), BenchError> {
     let crowds = [0, 1, 10, 100];
     let variables = [("FAKE_DELTAS", FAST_DELTAS.to_string())];
-    let serving = Serving::start(place, &place.data("fast"), &variables)?;
     let mut reports = vec![Vec::new(); crowds.len()];
     // The first round only warms the caches.
     for round in 0..=repetitions {
         for (watchers, reports) in crowds.into_iter().zip(&mut reports) {
+            let serving = Serving::start(place, &place.data(&format!("{watchers}-{round}")), &variables)?;
             let report = serving.turn(1, watchers)?;
+            serving.stop()?;
             if round > 0 {
                 reports.push(report);
             }
         }
     }
-    serving.stop()?;
     let cpu = |reports: &[Report]| median(reports.iter().map(|report| report.cpu_seconds));
     let unwatched = cpu(&reports[0]);
     println!("\nA turn of {FAST_DELTAS} deltas at full speed, {repetitions} repetitions, medians:\n");

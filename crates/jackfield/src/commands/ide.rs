@@ -121,10 +121,10 @@ impl Ide {
             Options { name: self.name.clone(), workspace, lock_folders: vec![lock_folder], port: self.port };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)?;
-        let code = runtime.block_on(self.serve(options, &environment));
+        let ended = runtime.block_on(self.serve(options, &environment));
         // A thread may still wait for standard input.
         runtime.shutdown_background();
-        Ok(code?)
+        ended
     }
 
     async fn serve(&self, options: Options, environment: &Environment) -> Result<ExitCode, Failure> {
@@ -141,6 +141,11 @@ impl Ide {
         let code = if let [program, arguments @ ..] = &*self.command {
             let mut command = Command::new(program);
             command.args(arguments).envs(ide.environment()).kill_on_drop(true);
+            let is_ours =
+                |name: &&OsString| name.as_encoded_bytes().starts_with(variables::PREFIX.as_bytes());
+            for name in environment.keys().filter(is_ours) {
+                command.env_remove(name);
+            }
             for name in NOT_PASSED_ON {
                 command.env_remove(name);
             }

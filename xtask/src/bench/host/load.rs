@@ -206,7 +206,9 @@ struct Control {
 impl Control {
     async fn give(&mut self, session_id: Option<SessionId>, command: Command) -> Result<(), LoadError> {
         self.given += 1;
-        let given = GivenCommand { id: format!("load-{}", self.given), session_id, command };
+        // A repeated id would be answered as before and done no more, also for another process.
+        let id = format!("load-{}-{}", std::process::id(), self.given);
+        let given = GivenCommand { id, session_id, command };
         self.connection.say(&ClientFrame::Command(Box::new(given))).await
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The one rule it keeps: nothing of the machine reaches it but the way to programs, and it is gone with this value.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -57,8 +57,8 @@ pub(super) struct Serving<'a> {
     address: SocketAddr,
     /// From its start until it listened.
     pub(super) started_in: Duration,
-    // What it still has to say must find a reader.
-    _stdout: BufReader<ChildStdout>,
+    /// What it still has to say must find a reader.
+    stdout: Option<BufReader<ChildStdout>>,
 }
 
 impl<'a> Serving<'a> {
@@ -81,28 +81,32 @@ impl<'a> Serving<'a> {
         command.current_dir(place.work()).env_clear().env("HOME", place.folder.path());
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.envs(variables.iter().map(|(name, value)| (name, value)));
+        let said = place.data("said");
+        let stderr = File::create(&said).map_err(failed("make a file for what the server says"))?;
         let begun = Instant::now();
-        let mut child = command
+        let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .map_err(|source| process::not_started(&command, source))?;
-        let missing = || BenchError::Missing { what: "an address", place: process::line(&command) };
-        let mut stdout = BufReader::new(child.stdout.take().ok_or_else(missing)?);
-        let mut line = String::new();
-        stdout.read_line(&mut line).map_err(failed("read what the server says"))?;
-        let started_in = begun.elapsed();
-        let rest = line.split("http://").nth(1).and_then(|rest| rest.split(['/', ' ', '\n']).next());
-        let address = rest.and_then(|address| address.parse().ok());
-        let address = address.ok_or_else(missing);
+        // Until it has said where it is, it listens nowhere.
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
         let data = data.to_owned();
-        match address {
-            Ok(address) => Ok(Self { place, child, data, address, started_in, _stdout: stdout }),
-            Err(error) => {
-                let _ = child.kill().and_then(|()| child.wait().map(drop));
-                Err(error)
-            }
+        let mut serving =
+            Self { place, child, data, address: nowhere, started_in: Duration::ZERO, stdout: None };
+        let mut line = String::new();
+        if let Some(stdout) = serving.child.stdout.take() {
+            let stdout = serving.stdout.insert(BufReader::new(stdout));
+            stdout.read_line(&mut line).map_err(failed("read what the server says"))?;
         }
+        serving.started_in = begun.elapsed();
+        let rest = line.split("http://").nth(1).and_then(|rest| rest.split(['/', ' ', '\n']).next());
+        serving.address = rest.and_then(|address| address.parse().ok()).ok_or_else(|| {
+            let said = line + &fs::read_to_string(&said).unwrap_or_default();
+            BenchError::Missing { what: "the server's address", place: said }
+        })?;
+        Ok(serving)
     }
 
     /// A turn in each of some new sessions, with so many watching each.
@@ -136,9 +140,9 @@ impl<'a> Serving<'a> {
 
     /// Ends it in order.
     pub(super) fn stop(mut self) -> Result<(), BenchError> {
-        let pid = i32::try_from(self.child.id()).map_or(None, |pid| Some(Pid::from_raw(pid)));
-        if let Some(pid) = pid {
-            kill(pid, Signal::SIGTERM).map_err(std::io::Error::from).map_err(failed("end the server"))?;
+        if let Ok(pid) = i32::try_from(self.child.id()) {
+            let ended = kill(Pid::from_raw(pid), Signal::SIGTERM);
+            ended.map_err(std::io::Error::from).map_err(failed("end the server"))?;
         }
         self.child.wait().map_err(failed("wait for the server")).map(drop)
     }

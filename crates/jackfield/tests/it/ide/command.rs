@@ -58,7 +58,7 @@ async fn a_killed_editor_leaves_a_lock_file_that_the_next_one_takes_away() {
     let stage = Stage::set(a_word()).await;
     let plugin = stage.plugin(&[]).await;
     let left = stage.lock_files();
-    plugin.is_killed().await;
+    plugin.killed().await;
     assert_eq!(stage.lock_files(), left);
     let next = stage.plugin(&[]).await;
     assert_eq!(stage.lock_files(), [format!("{}.lock", next.port())]);

@@ -14,9 +14,9 @@ async fn a_cli_in_the_same_folder_finds_the_editor_by_its_lock_file() {
         let stage = Stage::set(a_word()).await;
         let mut plugin = stage.plugin(&[]).await;
         assert_eq!(stage.lock_files(), [format!("{}.lock", plugin.port())]);
-        let _terminal = Terminal::run(&stage.claude(version, &["--ide"]));
+        let terminal = Terminal::run(&stage.claude(version, &["--ide"]));
         plugin.hears_of_connections(1).await;
-        drop(_terminal);
+        drop(terminal);
         assert_eq!(plugin.ends().await, Some(0));
         assert_eq!(stage.lock_files(), Vec::<String>::new(), "{version}");
     }
@@ -72,7 +72,7 @@ async fn an_editor_that_was_killed_and_comes_back_on_its_port_is_found_again() {
         let mut plugin = stage.plugin(&[]).await;
         let port = plugin.port();
         let _terminal = stage.listening(version, &mut plugin).await;
-        plugin.is_killed().await;
+        plugin.killed().await;
         let mut plugin = stage.plugin(&["--port", &port]).await;
         plugin.hears_of_connections(1).await;
     }

@@ -222,7 +222,7 @@ async fn neovim_tells_what_is_open_and_saves_it() {
     let place = neovim.lua("return require('jackfield.position').of(0, 0, 6)");
     assert_eq!(place, json!({ "line": 0, "character": 3 }));
     assert_eq!(
-        neovim.lua(&format!("return require('jackfield.position').byte(0, {{ line = 0, character = 3 }})")),
+        neovim.lua("return require('jackfield.position').byte(0, { line = 0, character = 3 })"),
         json!(6)
     );
     neovim.types(":checkhealth jackfield<CR>");

@@ -97,7 +97,7 @@ impl Plugin {
     }
 
     /// Something kills the server.
-    pub(super) async fn is_killed(mut self) {
+    pub(super) async fn killed(mut self) {
         self.child.kill().await.unwrap();
     }
 

@@ -46,7 +46,7 @@ impl Terminal {
         let keys = screen.try_clone().unwrap();
         let (seen, shown) = watch::channel(String::new());
         std::thread::spawn(move || {
-            let mut bytes = [0; 64 * 1024];
+            let mut bytes = vec![0; 64 * 1024];
             let mut raw = Vec::new();
             while let Ok(read @ 1..) = screen.read(&mut bytes) {
                 raw.extend_from_slice(&bytes[..read]);
@@ -100,6 +100,7 @@ impl Terminal {
 }
 
 impl Drop for Terminal {
+    #[expect(clippy::print_stderr, reason = "a test that fails says what was to be seen")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("the terminal showed: {}", *self.shown.borrow());
