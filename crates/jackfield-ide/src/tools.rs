@@ -40,7 +40,7 @@ pub(crate) enum ToolError {
     Editor(#[from] EditorError),
     #[error(transparent)]
     Path(#[from] PathError),
-    #[error("cannot run code: there is no Jupyter kernel")]
+    #[error("cannot run code: this editor has no Jupyter kernel")]
     NoKernel,
 }
 

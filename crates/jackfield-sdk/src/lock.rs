@@ -141,9 +141,11 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Removed before it is unlocked (which closing does): whoever opened it before sees that it is gone.
-        // A file that cannot be removed is only a stale lock.
+        // Removed before it is unlocked: whoever opened it before sees that it is gone. A file that cannot be
+        // removed is only a stale lock.
         let _ = fs::remove_file(&self.path);
+        // Closing is not enough: a child that is just being started holds the open file too, for a moment.
+        let _ = self.file.unlock();
     }
 }
 

@@ -13,7 +13,14 @@ use crate::store::error::StoreError;
 /// Keeps other hosts out of a folder for as long as it lives.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _held: File,
+    held: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that is just being started holds the open file too, for a moment.
+        let _ = self.held.unlock();
+    }
 }
 
 /// Makes the folder if it is not there, and takes it.
@@ -40,7 +47,7 @@ pub(super) fn take(folder: &Path) -> Result<Lock, StoreError> {
     file.set_len(0)
         .and_then(|()| writeln!(file, "{}", std::process::id()))
         .map_err(failed("write to", &path))?;
-    Ok(Lock { _held: file })
+    Ok(Lock { held: file })
 }
 
 /// Opens a file that only its owner can read or write, and makes it if it is not there.
