@@ -170,7 +170,11 @@ impl Socket {
     }
 
     pub(crate) async fn send_message(&mut self, message: Message) {
-        timeout(PATIENCE, self.socket.send(message)).await.unwrap().unwrap();
+        self.try_send(message).await.unwrap();
+    }
+
+    pub(crate) async fn try_send(&mut self, message: Message) -> Result<(), Error> {
+        timeout(PATIENCE, self.socket.send(message)).await.unwrap()
     }
 
     /// The next frame; `None` at the end.
