@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use jackfield_api::command::{Agent, CreateSession};
 use jackfield_api::host::{HistoryEntry, SessionSummary};
@@ -17,6 +18,7 @@ use jackfield_sdk::wire::{McpServer, PermissionMode};
 use jackfield_sdk::{
     Callbacks, Claude, Effort, LocateError, Options, PartOf, Session, StartError, Switch, Trust,
 };
+use tokio::time::{Instant, sleep};
 
 use super::summary::{TITLE, line};
 use crate::host::Shared;
@@ -159,6 +161,10 @@ pub(crate) fn budget_left(summary: &SessionSummary) -> Option<f64> {
     Some((summary.max_budget_usd? - summary.total_cost_usd).max(0.0))
 }
 
+/// How long a live CLI may take to write down what it has said.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// What the CLI will know of what was said before.
 #[derive(Debug, PartialEq, Eq)]
 enum Memory {
@@ -180,18 +186,18 @@ async fn conversation(options: Options, record: &SessionRecord, from: From) -> (
     let Some(id) = earlier.filter(|_| !matches!(from, From::Nothing)) else {
         return (options, Memory::Whole);
     };
-    if !is_written(&options, create, &id).await {
+    let at = match from {
+        From::Message(message) => Some(message),
+        _ if summary.cli_session_id.is_none() => create.resume_at.clone(),
+        _ => None,
+    };
+    if !is_written(&options, create, &id, at.as_ref()).await {
         return (options, Memory::Lost);
     }
     let mut options = options.resume(id.as_str());
     if copied {
         options = options.fork();
     }
-    let at = match from {
-        From::Message(message) => Some(message),
-        _ if summary.cli_session_id.is_none() => create.resume_at.clone(),
-        _ => None,
-    };
     let options = match at {
         Some(message) => options.resume_at(message.as_str()),
         None => options,
@@ -199,20 +205,43 @@ async fn conversation(options: Options, record: &SessionRecord, from: From) -> (
     (options, Memory::Whole)
 }
 
-/// Whether the CLI has the conversation. One that was killed before it wrote anything has not.
-async fn is_written(options: &Options, create: &CreateSession, id: &str) -> bool {
+/// Whether the CLI has the conversation, up to a message if one is named. One that was killed before it wrote
+/// anything has not.
+async fn is_written(options: &Options, create: &CreateSession, id: &str, up_to: Option<&Uuid>) -> bool {
     if create.agent == Some(Agent::Demo) {
         return true;
     }
     let Some(history) = options.history() else { return true };
-    let id = id.into();
-    let read = tokio::task::spawn_blocking(move || history.message_uuids(&id)).await;
-    match read {
+    match written(history, id, up_to.map(std::slice::from_ref).unwrap_or_default()).await {
         // A file in which nothing was said is not found by the CLI either.
-        Ok(Ok(messages)) => !messages.is_empty(),
-        Ok(Err(HistoryError::NotFound { .. })) => false,
+        Ok(messages) => !messages.is_empty(),
+        Err(HistoryError::NotFound { .. }) => false,
         // If it cannot be told, the CLI will say what is wrong.
-        _ => true,
+        Err(_) => true,
+    }
+}
+
+/// The messages of a conversation. A live CLI writes down what it has said a moment later: what is wanted is waited
+/// for, and without a wish that there is anything at all.
+async fn written(history: History, id: &str, wanted: &[Uuid]) -> Result<Vec<Uuid>, HistoryError> {
+    let deadline = Instant::now() + WRITTEN_WITHIN;
+    loop {
+        let (reading, id) = (history.clone(), id.into());
+        let read = tokio::task::spawn_blocking(move || reading.message_uuids(&id)).await;
+        // It only fails when the runtime shuts down, which ends this too.
+        let messages = read.unwrap_or_else(|_| Ok(Vec::new()));
+        let messages: Result<Vec<Uuid>, _> =
+            messages.map(|all| all.iter().map(|message| message.as_str().into()).collect());
+        let found = match &messages {
+            Ok(messages) if wanted.is_empty() => !messages.is_empty(),
+            Ok(messages) => wanted.iter().any(|message| messages.contains(message)),
+            Err(HistoryError::NotFound { .. }) => false,
+            Err(_) => true,
+        };
+        if found || Instant::now() >= deadline {
+            return messages;
+        }
+        sleep(LOOK_EVERY).await;
     }
 }
 
@@ -222,17 +251,21 @@ pub(crate) async fn before(settings: &Settings, record: &SessionRecord, prompts:
         // It writes nothing down, and remembers nothing either.
         return From::Last;
     }
-    let Some(id) = record.summary.cli_session_id.as_deref().map(Into::into) else { return From::Nothing };
+    let Some(id) = record.summary.cli_session_id.as_deref() else { return From::Nothing };
     let Some(history) = options(settings, record, Seq(0)).history() else { return From::Last };
-    let read = tokio::task::spawn_blocking(move || history.message_uuids(&id)).await;
-    let Ok(Ok(messages)) = read else { return From::Nothing };
-    let at =
-        messages.iter().position(|message| prompts.iter().any(|prompt| prompt.as_str() == message.as_str()));
+    let Ok(messages) = written(history, id, prompts).await else { return From::Nothing };
+    let at = messages.iter().position(|message| prompts.contains(message));
     // If it ended before the prompt was written, all that was is good.
     match messages[..at.unwrap_or(messages.len())].last() {
-        Some(good) => From::Message(good.as_str().into()),
+        Some(good) => From::Message(good.clone()),
         None => From::Nothing,
     }
+}
+
+/// Waits until the CLI has written a conversation down, if it is about to.
+pub(crate) async fn await_written(history: &History, id: &str) {
+    // Whoever reads it next is told what is wrong.
+    let _ = written(history.clone(), id, &[]).await;
 }
 
 /// What the CLI did after the host had died, by its own record.

@@ -225,6 +225,7 @@ impl Host {
 
     async fn read_history(&self, cli_id: &str, id: &SessionId) -> Result<Vec<Event>, Rejection> {
         let history = self.cli_history()?;
+        run::await_written(&history, cli_id).await;
         let (cli_id, id) = (cli_id.into(), id.clone());
         let read =
             tokio::task::spawn_blocking(move || history.import(&cli_id, id, Seq(1), After::Beginning)).await;
