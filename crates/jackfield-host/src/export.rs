@@ -4,7 +4,7 @@
 //! through without being held; whoever reads the items from a store in parts uses [`Export`], whoever has them
 //! in hand [`markdown`] and [`json`].
 //!
-//! The one rule it keeps: every word leaves through [`redact`](crate::redact::redact).
+//! The one rule it keeps: every word leaves through [`redact`](mod@crate::redact).
 
 mod document;
 mod item;

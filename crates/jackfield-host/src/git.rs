@@ -5,7 +5,7 @@
 //! The one rule it keeps: nothing of the repository runs. A repository's own settings can name programs for
 //! nearly everything (filters, diff drivers, file monitors, hooks, transports), so git never compares with them
 //! in effect: it is shown a git folder of ours that only borrows the repository's objects and index
-//! ([`repository`]). The files themselves are read by capability and compared here.
+//! (`repository`). The files themselves are read by capability and compared here.
 
 mod baseline;
 mod head;

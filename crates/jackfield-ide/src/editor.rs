@@ -189,7 +189,7 @@ pub struct Diagnostic {
     pub code: Option<String>,
 }
 
-/// How bad a problem is, in the CLI's words [diagnostics_after_edit].
+/// How bad a problem is, in the CLI's words [ide/diagnostics_after_edit].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Severity {
     /// It does not work.
