@@ -59,8 +59,9 @@ describe("how it looks", () => {
       const look = async (screen) => {
         // Rows of a long list are hidden until they were measured.
         await page.waitForFunction(() => document.querySelector("[style*='visibility: hidden']") === null);
+        // An animation whose element goes is aborted; that is over too.
         await page.evaluate(() =>
-          Promise.all(
+          Promise.allSettled(
             document
               .getAnimations()
               .filter((each) => Number.isFinite(each.effect?.getComputedTiming().endTime))
