@@ -23,6 +23,11 @@ impl Session {
         if let Some(id) = &line.session_id {
             self.saw_cli_session(id.as_str());
         }
+        if let Some(uuid) = line.uuid.as_ref().filter(|uuid| self.uuids.is_repeated(uuid)) {
+            let twice = format!("the message {} came twice", uuid.as_str());
+            self.out.event(words::notice(NoticeLevel::Warning, &twice));
+            return;
+        }
         self.in_turn();
         self.bind(&line.user_message_uuids);
         let parent = line.parent_tool_use_id.as_ref().map(|id| ToolCallId::from(id.as_str()));

@@ -3,6 +3,8 @@
 //! [`Session::handle`] takes one input and never fails; [`Session::poll`] gives what is to be done, in
 //! order; [`Session::deadline`] says when to come back with [`Input::Timeout`]. That is all a shell needs.
 
+use std::collections::VecDeque;
+
 use jackfield_api as api;
 use jackfield_wire as wire;
 
@@ -66,6 +68,30 @@ pub(crate) struct Uuids {
     pub(crate) safe: Option<api::Uuid>,
     /// An assistant's message is safe once a result confirms it.
     pub(crate) pending: Option<api::Uuid>,
+    /// The last lines of the assistant that were heard, as numbers.
+    heard: VecDeque<u128>,
+}
+
+impl Uuids {
+    /// How far back a line that comes twice is known.
+    const HEARD: usize = 32;
+
+    /// Whether this line of the assistant was heard already. One whose id is no uuid is new.
+    pub(crate) fn is_repeated(&mut self, uuid: &wire::Uuid) -> bool {
+        let digits = uuid.as_str().bytes().filter(|&byte| byte != b'-');
+        let number = digits
+            .map(|byte| char::from(byte).to_digit(16))
+            .try_fold(0_u128, |number, digit| number.checked_mul(16)?.checked_add(u128::from(digit?)));
+        let Some(number) = number else { return false };
+        if self.heard.contains(&number) {
+            return true;
+        }
+        if self.heard.len() == Self::HEARD {
+            self.heard.pop_front();
+        }
+        self.heard.push_back(number);
+        false
+    }
 }
 
 impl Session {

@@ -150,13 +150,28 @@ pub(crate) fn turn_failure(line: &ResultMessage, api_error: Option<String>) -> E
         _ if line.errors.is_empty() => format!("the turn ended with {}", line.subtype.as_str()),
         _ => line.errors.join("\n"),
     };
-    let code = api_error.unwrap_or_else(|| match &line.subtype {
-        wire::ResultSubtype::Success => {
-            line.terminal_reason.as_ref().map_or("api_error", TerminalReason::as_str).to_owned()
-        }
-        subtype => subtype.as_str().to_owned(),
-    });
+    let code = match api_error.as_deref() {
+        Some("server_error") => server_trouble(&error, line.api_error_status).to_owned(),
+        Some(code) => code.to_owned(),
+        None => match &line.subtype {
+            wire::ResultSubtype::Success => {
+                line.terminal_reason.as_ref().map_or("api_error", TerminalReason::as_str).to_owned()
+            }
+            subtype => subtype.as_str().to_owned(),
+        },
+    };
     Error { error, code }
+}
+
+/// What the CLI calls `server_error` is three things, each with another next step. Only its words tell them apart:
+/// it gives no status [errors/http_529_exhausted] [errors/connection_refused].
+fn server_trouble(words: &str, status: Option<u64>) -> &'static str {
+    match status {
+        Some(529) => "overloaded",
+        None if words.contains("529") || words.contains("Overloaded") => "overloaded",
+        None if words.contains("onnect") => "api_unreachable",
+        _ => "server_error",
+    }
 }
 
 /// A compaction whose end was not told.

@@ -3,6 +3,7 @@
 //! Nothing is read from this process's own environment, and no session is started. The one rule it keeps:
 //! a program is only looked for in places that do not depend on the opened folder.
 
+mod installed;
 mod known;
 mod places;
 
@@ -130,8 +131,10 @@ pub enum LocateError {
     },
 }
 
-/// Finds the CLI and asks it for its version; one that has told this process before, and has not changed since,
-/// is not asked again.
+/// Finds the CLI and its version.
+///
+/// Asking the program takes a process of its own, so that is only done when its installation does not tell it; one
+/// that has told this process before, and has not changed since, is not asked again.
 ///
 /// `given` is a path, or a name to look for in `PATH`; without one, `claude` is looked for in `PATH` and in
 /// the usual places of installers. `first_arguments` come before everything else it is told. `environment` is
@@ -143,7 +146,12 @@ pub async fn locate(
 ) -> Result<Claude, LocateError> {
     let program = find(given, environment)?;
     let question = known::Question::new(&program, first_arguments, environment);
-    let version = match question.as_ref().and_then(known::Question::answer) {
+    // Words before the arguments may name another program.
+    let installed = || match first_arguments {
+        [] if !known::is_doubted(&program) => installed::version(&program),
+        _ => None,
+    };
+    let version = match question.as_ref().and_then(known::Question::answer).or_else(installed) {
         Some(version) => version,
         None => ask_version(&program, first_arguments, environment, VERSION_LIMIT).await?,
     };
@@ -156,7 +164,7 @@ pub async fn locate(
     Ok(Claude { path: program, version })
 }
 
-/// What the program told of its version turned out wrong: it is asked again the next time.
+/// What was believed of the program's version turned out wrong: it is asked the next time.
 pub(crate) fn forget(program: &Path) {
     known::forget(program);
 }

@@ -4,8 +4,8 @@
 //! whether somebody else owns the session. Then the CLI is started and asked for its `initialize` answer:
 //! nothing else says that it is alive [process/no_output_before_first_message].
 
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jackfield_api::command::{RejectionCode, Reply};
@@ -50,9 +50,12 @@ pub(crate) async fn start(options: Options, callbacks: Callbacks) -> Result<Shar
     let claude = locate::locate(options.claude.as_deref(), &options.first_arguments, &environment).await?;
     let named = named(&options);
     let marker = tree::unique_marker();
-    let (start, launch) = plan(&named, &claude, environment, &marker)?;
+    let (start, launch) = plan(&named, &claude, environment.clone(), &marker)?;
     let lock = own(&named, &inherited, &marker)?;
-    let process = spawn(&start)?;
+    let process = match spawn(&start) {
+        Ok(process) => process,
+        Err(error) => return Err(plainly(error, &claude.path, &options.first_arguments, &environment).await),
+    };
 
     let progress = Arc::new(Progress::new(owned_id(&named).cloned(), named.permission_mode.clone()));
     let log = Log::new(named.part_of.as_ref().map_or(Seq(1), |session| session.next_seq.max(Seq(1))));
@@ -82,10 +85,26 @@ pub(crate) async fn start(options: Options, callbacks: Callbacks) -> Result<Shar
             // Whoever refuses is still alive, and goes with the last handle.
             drop(asks);
             let end = died(&log).await;
-            let died = end.filter(|_| refused.code() == RejectionCode::RunEnded);
-            Err(died.unwrap_or(StartError::NotReady(refused)))
+            match end.filter(|_| refused.code() == RejectionCode::RunEnded) {
+                Some(died) => {
+                    let words = &origin.options.first_arguments;
+                    Err(plainly(died, &origin.claude.path, words, &environment).await)
+                }
+                None => Err(StartError::NotReady(refused)),
+            }
         }
     }
+}
+
+/// The error of a program that did not come up. One that cannot even tell its version says by that what to do.
+async fn plainly(
+    error: StartError,
+    program: &Path,
+    first_arguments: &[OsString],
+    environment: &Environment,
+) -> StartError {
+    let asked = locate::ask_version(program, first_arguments, environment, locate::VERSION_LIMIT).await;
+    asked.err().map_or(error, StartError::from)
 }
 
 /// Goes on with the conversation of a CLI that was ended, in the same session: its process, how it was started,

@@ -70,7 +70,12 @@ struct Place {
 impl Place {
     fn new() -> Result<Self, BenchError> {
         let folder = tempfile::tempdir().map_err(file("make a folder for the drivers"))?;
-        let claude = folder.path().join("claude");
+        // As npm installs it: a program in a package that states its version.
+        let package = folder.path().join("node_modules/@anthropic-ai/claude-code");
+        fs::create_dir_all(&package).map_err(file("make a folder for the stand-in"))?;
+        let manifest = r#"{"name": "@anthropic-ai/claude-code", "version": "2.1.197"}"#;
+        fs::write(package.join("package.json"), manifest).map_err(file("write the package of the stand-in"))?;
+        let claude = package.join("claude");
         let source = workspace::root().join("xtask/bench/fake-claude.c");
         process::run(Command::new("cc").arg("-O2").arg("-o").arg(&claude).arg(source))?;
         Ok(Self { claude, folder })

@@ -243,6 +243,23 @@ fn a_tools_result_that_comes_after_its_turn_is_told_as_late() {
 }
 
 #[test]
+fn f25_a_message_that_comes_twice_is_told_once() {
+    const UUID: &str = "8f14e45f-ceea-467f-9b3a-0000000000ff";
+    let mut scene = Scene::in_turn();
+    let mut line = text("m-1", "said");
+    line["uuid"] = json!(UUID);
+    assert_eq!(of_type(&scene.cli(&line), &["message_chunk"]).len(), 1);
+    let twice = format!("the message {UUID} came twice");
+    assert_eq!(scene.cli(&line), [json!({ "type": "notice", "level": "warning", "text": twice })]);
+    scene.cli(&result(0.1));
+    // What is no uuid is no proof.
+    line["uuid"] = json!("not a uuid");
+    for _ in 0..2 {
+        assert_eq!(of_type(&scene.cli(&line), &["notice"]), Vec::<Value>::new());
+    }
+}
+
+#[test]
 fn a_tool_call_that_is_announced_twice_is_called_once() {
     let mut scene = Scene::in_turn();
     scene.cli(&bash("m-1", "toolu_1", "ls"));

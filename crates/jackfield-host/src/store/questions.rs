@@ -48,10 +48,15 @@ fn decisions(
 ) -> Result<Vec<Decision>, Fault> {
     let before = before.map_or(i64::MAX, |before| integer(before.0));
     let mut statement = from.prepare_cached(
-        "SELECT session.id, pending, question.kind, tool_name, tool_title, asked_at, decided_at, outcome, by, message
+        "SELECT session.id, pending, question.kind, tool_name, tool_title, asked_at, decided_at, outcome, by, message,
+                question.number
          FROM question JOIN session ON session.number = question.session
          WHERE decided_at < ?1 AND (?2 IS NULL OR session.id = ?2)
-         ORDER BY decided_at DESC, question.number DESC LIMIT ?3",
+         UNION ALL
+         SELECT session_id, pending, kind, tool_name, coalesce(tool_name, ''), asked_at, decided_at, outcome, by, NULL,
+                number
+         FROM past_decision WHERE decided_at < ?1 AND (?2 IS NULL OR session_id = ?2)
+         ORDER BY decided_at DESC, 11 DESC LIMIT ?3",
     )?;
     let mut rows = statement.query(params![before, session.map(SessionId::as_str), limit])?;
     let mut decisions = Vec::new();

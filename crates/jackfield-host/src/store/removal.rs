@@ -1,10 +1,10 @@
 //! The end of a session in the store.
 //!
-//! Its row goes at once, and with it everything that a query finds. Its contents, which may be much, are cleared
-//! away piece by piece while nobody waits. The one rule it keeps: what was begun is finished, by the
-//! next host if need be.
+//! Its row goes at once, and with it everything that a query finds, but for who decided what and when, which is
+//! kept for ever. Its contents, which may be much, are cleared away piece by piece while nobody waits. The one
+//! rule it keeps: what was begun is finished, by the next host if need be.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 /// Removes a session from all lists. There may be none.
 pub(super) fn remove(from: &Connection, id: &str) -> rusqlite::Result<()> {
@@ -14,6 +14,12 @@ pub(super) fn remove(from: &Connection, id: &str) -> rusqlite::Result<()> {
         .optional()?;
     if let Some(session) = session {
         from.prepare_cached("INSERT INTO removed (session) VALUES (?1)")?.execute([session])?;
+        from.prepare_cached(
+            "INSERT INTO past_decision (session_id, pending, kind, tool_name, asked_at, decided_at, outcome, by)
+             SELECT ?2, pending, kind, tool_name, asked_at, decided_at, outcome, by FROM question
+             WHERE session = ?1 AND decided_at IS NOT NULL",
+        )?
+        .execute(params![session, id])?;
     }
     // The command that removes the session is not answered yet, and is remembered.
     from.prepare_cached("DELETE FROM command WHERE session = ?1 AND answer IS NOT NULL")?.execute([id])?;

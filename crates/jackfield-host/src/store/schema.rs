@@ -15,7 +15,7 @@ use crate::store::error::{Fault, StoreError};
 use crate::store::folder;
 
 /// The step that leads to each version, from the first on.
-pub(super) const STEPS: &[&str] = &[include_str!("schema/v1.sql")];
+pub(super) const STEPS: &[&str] = &[include_str!("schema/v1.sql"), include_str!("schema/v2.sql")];
 
 /// `JFLD`: says to SQLite's tools, and to us, whose file it is.
 const APPLICATION_ID: u32 = 0x4a46_4c44;

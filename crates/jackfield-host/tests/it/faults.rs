@@ -175,12 +175,11 @@ async fn f31_every_trouble_of_the_api_is_told_in_its_own_words(version: &str) {
         let body = json!({"type": "error", "error": {"type": kind, "message": message}});
         Reply { http: Some(HttpError { status, body, headers: BTreeMap::new() }), ..Reply::default() }
     };
-    // The code is the CLI's own, which calls all of the last three the same; its words tell them apart.
     let cases = [
         ("authentication_failed", "API key", http(401, "authentication_error", "invalid x-api-key")),
         ("rate_limit", "429", http(429, "rate_limit_error", "slow down")),
         ("server_error", "500", http(500, "api_error", "Internal server error")),
-        ("server_error", "529", http(529, "overloaded_error", "Overloaded")),
+        ("overloaded", "529", http(529, "overloaded_error", "Overloaded")),
     ];
     let turns = cases.iter().map(|(.., reply)| reply.clone()).collect();
     let stage = Stage::with(version, turns, |settings: &mut Settings| {
@@ -199,7 +198,7 @@ async fn f31_every_trouble_of_the_api_is_told_in_its_own_words(version: &str) {
     drop(api);
     give(&host, Some(&id), prompt("go")).await.unwrap();
     let (told, words) = trouble(&host, &id, &mut follower).await;
-    assert!(told == "server_error" && words.contains("onnect"), "{told}: {words}");
+    assert!(told == "api_unreachable" && words.contains("onnect"), "{told}: {words}");
     host.close().await;
     drop(sandbox);
 }

@@ -327,7 +327,15 @@ async fn a_deleted_session_leaves_nothing_behind_and_takes_nothing_else_along() 
     assert_eq!(store.session(&gone).await.unwrap(), None);
     assert_eq!(store.sessions(SessionQuery::default()).await.unwrap().sessions.len(), 1);
     assert!(store.search(SECRET, 10).await.unwrap().hits.is_empty());
-    assert!(store.decisions(None, None, 10).await.unwrap().is_empty());
+    // Who decided what and when outlives it; what was said does not.
+    let decisions = store.decisions(None, None, 10).await.unwrap();
+    let [decision] = decisions.as_slice() else { panic!("{decisions:?}") };
+    assert_eq!(
+        (decision.decided_at, decision.pending_id, &decision.message),
+        (Timestamp(2), PendingId(251), &None)
+    );
+    assert_eq!(store.decisions(Some(&gone), None, 10).await.unwrap(), decisions);
+    assert_eq!(store.decisions(Some(&kept), None, 10).await.unwrap(), []);
     assert!(store.questions(10).await.unwrap().is_empty());
     assert!(store.costs(CostBy::Model, None).await.unwrap().rows.is_empty());
     assert!(store.unfinished().await.unwrap().is_empty());

@@ -2,7 +2,8 @@
 //!
 //! Asking takes a process of its own, which is most of what a start costs. The one rule it keeps: a program
 //! that may be another by now is asked again. Its file, the words before its arguments and its environment are
-//! compared; a program that starts others is forgotten when what it starts does not fit to what it told.
+//! compared; a program that starts others is forgotten when what it starts does not fit to what it told, and
+//! from then on only its own word counts.
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +18,13 @@ use crate::version::Version;
 /// How many are known at once.
 const AT_MOST: usize = 32;
 
-static KNOWN: Mutex<Vec<(Question, Version)>> = Mutex::new(Vec::new());
+static KNOWN: Mutex<Known> = Mutex::new(Known { answers: Vec::new(), doubted: Vec::new() });
+
+struct Known {
+    answers: Vec<(Question, Version)>,
+    /// Programs that turned out to be another version than was believed.
+    doubted: Vec<PathBuf>,
+}
 
 /// What a program was asked, and which program it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,26 +65,36 @@ impl Question {
 
     /// What was answered the last time.
     pub(super) fn answer(&self) -> Option<Version> {
-        known().iter().find(|(question, _)| question == self).map(|(_, version)| *version)
+        known().answers.iter().find(|(question, _)| question == self).map(|(_, version)| *version)
     }
 
     /// Remembers the answer.
     pub(super) fn answered(self, version: Version) {
-        let mut known = known();
-        known.retain(|(question, _)| *question != self);
-        if known.len() == AT_MOST {
-            known.remove(0);
+        let answers = &mut known().answers;
+        answers.retain(|(question, _)| *question != self);
+        if answers.len() == AT_MOST {
+            answers.remove(0);
         }
-        known.push((self, version));
+        answers.push((self, version));
     }
 }
 
 /// What the program has told is no longer believed.
 pub(super) fn forget(program: &Path) {
-    known().retain(|(question, _)| question.program != program);
+    let mut known = known();
+    known.answers.retain(|(question, _)| question.program != program);
+    if !known.doubted.iter().any(|doubted| doubted == program) {
+        known.doubted.truncate(AT_MOST - 1);
+        known.doubted.insert(0, program.to_owned());
+    }
 }
 
-fn known() -> MutexGuard<'static, Vec<(Question, Version)>> {
+/// Whether only what the program itself says of its version is to be believed.
+pub(super) fn is_doubted(program: &Path) -> bool {
+    known().doubted.iter().any(|doubted| doubted == program)
+}
+
+fn known() -> MutexGuard<'static, Known> {
     // A panic while the lock is held leaves plain data in a usable state.
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }

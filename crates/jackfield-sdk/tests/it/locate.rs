@@ -8,7 +8,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use jackfield_sdk::locate::{ask_version, find};
-use jackfield_sdk::{Claude, Environment, LocateError, MINIMUM_VERSION, Version, locate};
+use jackfield_sdk::{
+    Callbacks, Claude, Environment, LocateError, MINIMUM_VERSION, Options, Session, StartError, Version,
+    locate,
+};
 use jackfield_testkit::cli::{Cli, PINNED_VERSIONS, Sandbox};
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -181,4 +184,55 @@ async fn a_program_is_asked_once_until_it_may_be_another() {
     assert_eq!((ask(&[], &[]).await.as_str(), asked()), ("2.1.3001", 4));
     let told = fs::read_to_string(&log).unwrap();
     assert_eq!(told.lines().collect::<Vec<_>>(), ["--version", "word --version", "--version", "--version"]);
+}
+
+#[tokio::test]
+async fn an_installation_tells_the_version_and_nothing_is_started() {
+    let folder = folder();
+    let installed = async |file: &str, package: Option<&str>| {
+        let program = folder.path().join(file);
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        // Would be told apart from all others.
+        script(&program, "echo '9.9.9 (Claude Code)'");
+        if let Some(package) = package {
+            let modules = folder.path().join("node_modules/@anthropic-ai/claude-code");
+            fs::write(modules.join("package.json"), package).unwrap();
+        }
+        // As installers do, by a link in a folder of `PATH`.
+        let link = folder.path().join("claude-link");
+        let _ = fs::remove_file(&link);
+        symlink(&program, &link).unwrap();
+        locate(Some(&link), &[], &environment(&[])).await.unwrap().version.to_string()
+    };
+    let package = r#"{"name": "@anthropic-ai/claude-code", "version": "2.1.301", "bin": {}}"#;
+    assert_eq!(installed("share/claude/versions/2.1.300", None).await, "2.1.300");
+    assert_eq!(installed("node_modules/@anthropic-ai/claude-code/cli.js", Some(package)).await, "2.1.301");
+    assert_eq!(installed("node_modules/@anthropic-ai/claude-code/bin/claude.exe", None).await, "2.1.301");
+
+    // Anything else is asked.
+    let other = r#"{"name": "@anthropic-ai/claude-codex", "version": "2.1.302"}"#;
+    let broken = r#"{"name": "@anthropic-ai/claude-code", "version": "latest"}"#;
+    for package in [other, broken, "{"] {
+        let told = installed("node_modules/@anthropic-ai/claude-code/claude", Some(package)).await;
+        assert_eq!(told, "9.9.9", "{package}");
+    }
+    assert_eq!(installed("other/versions/2.1.303", None).await, "9.9.9");
+}
+
+#[tokio::test]
+async fn a_program_that_only_its_installation_knows_says_why_it_does_not_start() {
+    let folder = folder();
+    let versions = folder.path().join("claude/versions");
+    fs::create_dir_all(&versions).unwrap();
+    let start = async |version: &str, text: &str| {
+        write(&versions.join(version), text);
+        let options =
+            Options::new(folder.path()).claude(versions.join(version)).locks(folder.path().join("locks"));
+        Session::start(options, Callbacks::default()).await.map(|_| ()).unwrap_err()
+    };
+    let orphan = start("2.1.310", "#!/no/such/interpreter\\n").await;
+    assert!(matches!(&orphan, StartError::Locate(LocateError::InterpreterMissing { .. })), "{orphan:?}");
+    let broken = start("2.1.311", "#!/bin/sh\\necho broken >&2; exit 3\\n").await;
+    assert!(matches!(&broken, StartError::Locate(LocateError::Failed { .. })), "{broken:?}");
+    assert!(broken.to_string().ends_with("broken"), "{broken}");
 }
