@@ -72,7 +72,7 @@ impl Session {
             self.out.close_stdin();
         }
         if failed {
-            self.out.event(words::turn_failure(line, turn.and_then(|turn| turn.error)));
+            self.out.event(words::turn_failure(line, turn.as_ref().and_then(|turn| turn.error.as_deref())));
         }
     }
 }

@@ -138,7 +138,7 @@ pub(crate) fn rate_limit(line: &wire::RateLimitEvent) -> RateLimit {
 }
 
 /// Why a turn failed.
-pub(crate) fn turn_failure(line: &ResultMessage, api_error: Option<String>) -> Error {
+pub(crate) fn turn_failure(line: &ResultMessage, api_error: Option<&str>) -> Error {
     let interrupted =
         matches!(line.terminal_reason, Some(TerminalReason::AbortedStreaming | TerminalReason::AbortedTools));
     if interrupted && api_error.is_none() {
@@ -150,7 +150,7 @@ pub(crate) fn turn_failure(line: &ResultMessage, api_error: Option<String>) -> E
         _ if line.errors.is_empty() => format!("the turn ended with {}", line.subtype.as_str()),
         _ => line.errors.join("\n"),
     };
-    let code = match api_error.as_deref() {
+    let code = match api_error {
         Some("server_error") => server_trouble(&error, line.api_error_status).to_owned(),
         Some(code) => code.to_owned(),
         None => match &line.subtype {
