@@ -6,6 +6,11 @@ import { defineConfig } from "vite";
 export default defineConfig({
   plugins: [react()],
   base: "/",
+  experimental: {
+    // The files name each other by where they lie, so that they work below any path; the server puts its base path
+    // before what `index.html` names.
+    renderBuiltUrl: (name, { hostType }) => (hostType === "html" ? `/${name}` : { relative: true }),
+  },
   build: {
     target: ["chrome122", "firefox125", "safari17.5"],
     modulePreload: { polyfill: false },

@@ -23,6 +23,8 @@ export type AgentState = {
   version: string | null,
   /** What is wrong and what to do, if it cannot be used. */
   problem: string | null,
+  /** The models that it offers, as it told them when it last ran; none before it has. */
+  models: Array<ModelOffer>,
 };
 
 /** Yes. */
@@ -111,6 +113,12 @@ export type Brought = {
 /** What a folder can bring. */
 export type BroughtKind = "hook" | "mcp_server" | "environment" | "permission" | "plugin" | "schedule" | "command" | "agent" | "skill" | "setting" | "instructions";
 
+/** The text is not wanted any more. */
+export type CancelDictation = {
+  /** The dictation. */
+  id: DictationId,
+};
+
 /** Takes back a prompt that still waits. */
 export type CancelQueued = {
   /** The prompt. */
@@ -122,7 +130,10 @@ export type ClientFrame = { "type": "hello" } & ClientHello
 | { "type": "subscribe" } & Subscribe
 | { "type": "unsubscribe" } & Unsubscribe
 | { "type": "watch" } & Watch
-| { "type": "command" } & GivenCommand;
+| { "type": "command" } & GivenCommand
+| { "type": "dictation_start" } & StartDictation
+| { "type": "dictation_stop" } & StopDictation
+| { "type": "dictation_cancel" } & CancelDictation;
 
 /** Who the client is. */
 export type ClientHello = {
@@ -232,6 +243,8 @@ export type ContextWindow = {
 export type CostRow = {
   /** The day (UTC, `2026-11-15`), the model, the session or the turn. */
   group: string,
+  /** The model, where days are divided by it. */
+  model?: string | null,
   /** How many turns. */
   turns: number,
   /** Dollars. */
@@ -323,7 +336,16 @@ export type Current = {
   seq: Seq,
 };
 
-/** A decision that was made, kept for ever. */
+/** Whether a session's debug files are written. */
+export type DebugState = {
+  /** They are. */
+  debug: boolean,
+};
+
+/**
+ * A decision that was made, kept for ever. When its session is deleted, what was asked in words goes: the title is
+ * then the tool's name, and there is no message.
+ */
 export type Decision = {
   /** The session. */
   session_id: SessionId,
@@ -375,6 +397,35 @@ export type DeskEntry = {
 /** Where a rule is kept. */
 export type Destination = "session" | "user_settings" | "project_settings" | "local_settings" | "cli_arg";
 
+/** How a dictation goes on. */
+export type Dictation = {
+  /** The dictation. */
+  id: DictationId,
+  /** How it stands. */
+  state: DictationState,
+  /** What was understood of the whole, with `interim` and `final`. An interim text takes the place of the one before. */
+  text?: string | null,
+  /** Why there is no text, with `failed`. */
+  failure?: DictationFailure | null,
+};
+
+/** Why there is no text. */
+export type DictationFailure = {
+  /** For a program. */
+  code: DictationFailureCode,
+  /** For a person, with what to do. */
+  reason: string,
+};
+
+/** Why there is no text, for a program. */
+export type DictationFailureCode = "not_available" | "forbidden" | "busy" | "invalid" | "too_long" | "too_fast" | "no_sound" | "nothing_heard" | "engine_failed";
+
+/** A dictation, named by the client that speaks. */
+export type DictationId = string;
+
+/** How a dictation stands. */
+export type DictationState = "listening" | "interim" | "final" | "failed" | "cancelled";
+
 /** Nothing more to say. */
 export type Done = Record<symbol, never>;
 
@@ -397,6 +448,98 @@ export type EditQueued = {
   uuid: Uuid,
   /** What stands in its place, under a new name. */
   with: Prompt,
+};
+
+/** A change that a CLI proposes. Its texts are at `GET /api/editor/diffs/{diff_id}`. */
+export type EditorDiff = {
+  /** Its name. */
+  diff_id: EditorDiffId,
+  /** The file, absolute. */
+  path: string,
+  /** Whether the file is to be made. */
+  new_file: boolean,
+  /** Lines added. */
+  added: number,
+  /** Lines taken away. */
+  removed: number,
+  /** When it was proposed. */
+  proposed_at: Timestamp,
+};
+
+/** A proposed change, whole. */
+export type EditorDiffContent = {
+  /** Its name. */
+  diff_id: EditorDiffId,
+  /** The file, absolute. */
+  path: string,
+  /** What is in the file; null if it is to be made. */
+  old: string | null,
+  /** What is proposed. */
+  new: string,
+};
+
+/** A change that a CLI proposes to an editor; counted from 1 in the host's life. */
+export type EditorDiffId = number;
+
+/** A file that a CLI wants to be looked at. Its text is at `GET /api/editor/files/{file_id}`. */
+export type EditorFile = {
+  /** Its name; new each time that a file is shown. */
+  file_id: EditorFileId,
+  /** The file, absolute. */
+  path: string,
+  /** What is to be selected in it. */
+  selection: EditorRange | null,
+  /** When it was shown. */
+  shown_at: Timestamp,
+};
+
+/** A file as it was when it was shown. */
+export type EditorFileContent = {
+  /** Its name. */
+  file_id: EditorFileId,
+  /** The file, absolute. */
+  path: string,
+  /** Its text. */
+  text: string,
+  /** What is to be selected in it. */
+  selection: EditorRange | null,
+};
+
+/** A file that a CLI shows in an editor; counted from 1 in the host's life. */
+export type EditorFileId = number;
+
+/** A place in a text, both numbers from 0. */
+export type EditorPosition = {
+  /** The line. */
+  line: number,
+  /** The UTF-16 code unit in it. */
+  character: number,
+};
+
+/** From one place in a text up to another. */
+export type EditorRange = {
+  /** The first place. */
+  start: EditorPosition,
+  /** The place behind the last. */
+  end: EditorPosition,
+};
+
+/** What is before whoever may look: the open changes, oldest first, and the files that were shown, newest first. */
+export type EditorState = {
+  /** Changes that wait for a decision. */
+  diffs: Array<EditorDiff>,
+  /** Files that were shown; at most ten. */
+  files: Array<EditorFile>,
+  /** How many CLIs are connected. */
+  connected: number,
+};
+
+/** What a person says to a proposed change. */
+export type EditorVerdict = {
+  /** Yes or no. */
+  accepted: boolean,
+  /** With a yes: what the file shall contain, if that is not what was proposed. */
+  content?: string | null,
 };
 
 /** A turn or a run failed. */
@@ -560,6 +703,22 @@ export type FolderTrust = {
   problem: string | null,
 };
 
+/** What was said to one folder. */
+export type FolderVerdict = {
+  /** Its real path; it need not be there any more. */
+  path: string,
+  /** Whether it was trusted with what it brought then. */
+  trusted: boolean,
+  /** When that was said, where it is known. */
+  decided_at: Timestamp | null,
+};
+
+/** What people said to folders. */
+export type FolderVerdicts = {
+  /** One per folder, by path. */
+  folders: Array<FolderVerdict>,
+};
+
 /** Begins a session with a copy of this conversation. */
 export type Fork = {
   /** Up to this message; all of it if absent. */
@@ -595,6 +754,8 @@ export type GivenCommand = {
   session_id?: SessionId | null,
   /** What is asked. */
   command: Command,
+  /** The place in a trace that a prompt's turn is to be a part of, as the W3C's `traceparent` writes it. */
+  traceparent?: string | null,
 };
 
 /** A conversation in the CLI's own history. */
@@ -748,6 +909,40 @@ export type ItemPage = {
 /** Opaque JSON, kept as text. */
 export type Json = unknown;
 
+/** One line. */
+export type KeptLine = {
+  /** Its number, from 1, without a hole. */
+  number: LineNumber,
+  /** When it came or went. */
+  at: Timestamp,
+  /** Which way. */
+  direction: LineDirection,
+  /** What it says; only the beginning if it was `cut`. */
+  text: string,
+  /** How long it was. */
+  bytes: number,
+  /** Whether its end is missing. */
+  cut: boolean,
+  /** The first event that was made of it; null if none was. */
+  first_seq: Seq | null,
+  /** The last one. */
+  last_seq: Seq | null,
+};
+
+/** Some of a session's lines, oldest first. */
+export type KeptLines = {
+  /** The lines behind the one that was asked for. */
+  lines: Array<KeptLine>,
+  /** Whether some of those are no longer kept. */
+  missing: boolean,
+};
+
+/** Which way a line went. */
+export type LineDirection = "from_cli" | "to_cli";
+
+/** A line between the host and an agent; counted from 1 as long as the session is loaded. */
+export type LineNumber = number;
+
 /** A line that could not be read. */
 export type Malformed = {
   /** Why. */
@@ -818,6 +1013,18 @@ export type ModelChanged = {
   model: string,
   /** Why, where the CLI changed it by itself. */
   reason?: string | null,
+};
+
+/** A model that an agent offers. */
+export type ModelOffer = {
+  /** What `set_model` takes; `default` is what the agent takes if nobody chooses. */
+  value: string,
+  /** The model that it stands for, where that is told. */
+  model: string | null,
+  /** Its name for people. */
+  name: string,
+  /** What it is good for. */
+  description: string,
 };
 
 /** Changes a file. */
@@ -1278,6 +1485,8 @@ export type ServerFrame = { "type": "hello" } & ServerHello
 | { "type": "current" } & Current
 | { "type": "unsubscribed" } & Unsubscribed
 | { "type": "sessions" } & SentSessions
+| { "type": "editor" } & EditorState
+| { "type": "dictation" } & Dictation
 | { "type": "accepted" } & Accepted
 | { "type": "rejected" } & Rejected
 | { "type": "refused" } & RefusedFrame;
@@ -1308,6 +1517,22 @@ export type SessionPage = {
   sessions: Array<SessionSummary>,
   /** What to give as `before` to get the next ones; null at the end. */
   next: string | null,
+};
+
+/** A CLI that runs. */
+export type SessionProcess = {
+  /** The session that it runs for. */
+  session_id: SessionId,
+  /** Its process: the CLI's, or that of the guard which holds it. */
+  process_id: number,
+  /** The memory that it takes, with everything it has started. */
+  memory_bytes: number,
+};
+
+/** The CLIs that run. */
+export type SessionProcesses = {
+  /** One for each. */
+  processes: Array<SessionProcess>,
 };
 
 /** How a session stands. */
@@ -1347,6 +1572,8 @@ export type SessionSummary = {
   model: string | null,
   /** The permission mode in effect. */
   permission_mode: string | null,
+  /** How much the model may think, in tokens; null for the agent's own measure. */
+  max_thinking_tokens: number | null,
   /** How it stands. */
   state: SessionState,
   /** The open questions, whole, oldest first. */
@@ -1493,10 +1720,46 @@ export type Snapshot = {
   last_run: RunEnded | null,
 };
 
+/** Whether this host understands speech. */
+export type SpeechState = {
+  /** Whether it does, as things are now. */
+  available: boolean,
+  /** By which engine. */
+  engine?: string | null,
+  /** What is spoken where a client does not say it. */
+  language: string,
+  /** The only languages that are understood; empty if the engine knows many. */
+  languages: Array<string>,
+  /** Why it does not, with what to do. */
+  reason?: string | null,
+  /**
+   * Whether the page may offer the browser's own recogniser where there is no engine. It must say first that the
+   * sound may then go to the browser's maker.
+   */
+  browser_fallback: boolean,
+};
+
+/**
+ * Begins a dictation. Binary messages that follow are its sound: 16-bit samples (little-endian), 16 kHz, one channel;
+ * best in portions of a tenth of a second.
+ */
+export type StartDictation = {
+  /** Its name, chosen by the client, new for every dictation of the connection. At most 128 characters. */
+  id: DictationId,
+  /** What is spoken, such as `en`; without it, what the host is configured for. */
+  language?: string | null,
+};
+
 /** A line on the CLI's standard error. */
 export type Stderr = {
   /** The line. */
   text: string,
+};
+
+/** All was said: the text is wanted. */
+export type StopDictation = {
+  /** The dictation. */
+  id: DictationId,
 };
 
 /** Stops a subagent or a command in the background. */

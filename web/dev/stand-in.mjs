@@ -170,7 +170,9 @@ function subscribe(session, after, send, everyone) {
     send({ type: "snapshot", session_id: session.id, snapshot: session.snapshot, earlier: true });
   const seen = session.snapshot && after === 0 ? session.snapshot.seq : after;
   const missed = session.told.filter((event) => event.seq > seen);
-  if (missed.length > 0) send({ type: "events", session_id: session.id, events: missed });
+  // In batches, as the host does.
+  for (let at = 0; at < missed.length; at += 500)
+    send({ type: "events", session_id: session.id, events: missed.slice(at, at + 500) });
   send({ type: "current", session_id: session.id, seq: session.told.at(-1)?.seq ?? 0 });
   session.watchers.add(send);
   if (session.pace > 0) session.play(everyone);

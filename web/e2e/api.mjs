@@ -2,14 +2,15 @@
 // the tests.
 import { createServer } from "node:http";
 
-/** Listens; gives its address and what ends it. */
+/** Listens; gives its address, what it was asked (newest last), and what ends it. */
 export function scriptedApi() {
+  const asked = [];
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (data) => {
       body += data;
     });
-    request.on("end", () => answer(request, response, body));
+    request.on("end", () => answer(request, response, body, asked));
   });
   return new Promise((resolve) => {
     server.listen(0, "127.0.0.1", () => {
@@ -17,18 +18,19 @@ export function scriptedApi() {
         server.closeAllConnections();
         server.close();
       };
-      resolve({ address: `http://127.0.0.1:${server.address().port}`, stop });
+      resolve({ address: `http://127.0.0.1:${server.address().port}`, asked, stop });
     });
   });
 }
 
-function answer(request, response, body) {
+function answer(request, response, body, all) {
   if (!request.url.startsWith("/v1/messages") || request.url.includes("count_tokens")) {
     response.writeHead(request.url.includes("count_tokens") ? 200 : 404, { "content-type": "application/json" });
     response.end(JSON.stringify({ input_tokens: 10 }));
     return;
   }
   const asked = JSON.parse(body);
+  all.push(asked);
   const block = blockFor(asked);
   const stop_reason = block.type === "tool_use" ? "tool_use" : "end_turn";
   const message = {

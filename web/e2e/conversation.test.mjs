@@ -175,9 +175,9 @@ describe("a conversation", () => {
 
   it("finds actions in the palette and lists the keys", async () => {
     await page.locator(".timeline-scroll").press("Control+k");
-    await page.getByRole("combobox", { name: "Go to, or do" }).fill("costs");
+    await page.getByRole("combobox", { name: "Go to, or do" }).fill("usage");
     await page.keyboard.press("Enter");
-    await page.waitForURL(/settings\/costs/);
+    await page.waitForURL(/settings\/usage/);
     await page.locator(".plot .bar").first().waitFor();
     await page.locator("body").press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();

@@ -20,7 +20,7 @@ describe("now and then", () => {
   });
 
   it("goes back to a prompt with a look at what would change, by two Escs", async () => {
-    await begin(page, host.folder);
+    const session = await begin(page, host.folder);
     await say(page, "think");
     await turnEnds(page);
     const field = page.getByLabel("Prompt", { exact: true });
@@ -32,11 +32,14 @@ describe("now and then", () => {
     await dialog.getByText("No file is changed").waitFor();
     await dialog.getByRole("button", { name: "Rewind" }).click();
     await dialog.waitFor({ state: "detached" });
+    // The conversation goes on in a copy that ends before the prompt, with the prompt to be said differently.
+    await page.waitForURL((url) => url.href !== session);
     await page.waitForFunction(() => document.querySelector(".composer-field")?.value === "think");
+    assert.equal(await page.locator(".user-message").count(), 0);
     await field.fill("");
   });
 
-  it("begins another session at a prompt", async () => {
+  it("begins another session before a prompt, or after a turn", async () => {
     await begin(page, host.folder);
     await say(page, "think");
     await turnEnds(page);
@@ -47,7 +50,18 @@ describe("now and then", () => {
     await page.locator(".user-message").nth(1).getByRole("button").click();
     await page.getByRole("menuitem", { name: "Begin another session at this point" }).click();
     await page.waitForURL((url) => url.href !== before);
-    await page.getByLabel("Prompt", { exact: true }).waitFor();
+    await page.waitForFunction(() => document.querySelector(".composer-field")?.value === "todo");
+    await page.locator(".user-message", { hasText: "think" }).waitFor();
+    assert.equal(await page.locator(".user-message").count(), 1);
+    await page.getByLabel("Prompt", { exact: true }).fill("");
+
+    await page.goto(before);
+    await turnEnds(page, 2);
+    await page.locator(".turn-end").first().hover();
+    await page.locator(".turn-end").first().getByRole("button", { name: "Begin another session after" }).click();
+    await page.waitForURL((url) => url.href !== before);
+    await page.locator(".user-message", { hasText: "think" }).waitFor();
+    assert.equal(await page.locator(".user-message").count(), 1);
   });
 
   it("changes and moves what waits", async () => {
@@ -82,7 +96,7 @@ describe("now and then", () => {
     await page.getByRole("button", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Rules" }).click();
     await page.getByRole("button", { name: "A rule" }).click();
-    await page.getByLabel("What happens").selectOption("deny");
+    await page.getByLabel("what happens").selectOption("deny");
     await page.getByLabel("command", { exact: true }).fill("./lint*");
     await page.getByLabel("why").fill("lint is not for today");
     await page.getByRole("button", { name: "Try them" }).click();
@@ -96,7 +110,7 @@ describe("now and then", () => {
     await turnEnds(page);
 
     await page.getByRole("button", { name: "Settings" }).click();
-    await page.getByRole("button", { name: "Decisions" }).click();
+    await page.getByRole("button", { name: "Audit" }).click();
     await page.locator(".decisions .tag.denied").first().waitFor();
     await page.locator(".decisions .tag.allowed").first().waitFor();
     assert.match(await page.locator(".decisions").innerText(), /Chrome on Linux/);

@@ -66,6 +66,25 @@ describe("a stream that breaks", () => {
     assert.deepEqual(await conversation(page), await readElsewhere(url));
   });
 
+  it("loses nothing when the page is killed in the middle and opened again, and keeps the draft", async () => {
+    const killed = await open(browser, await host.link(), TALL);
+    const url = await begin(killed.page, host.folder);
+    await say(killed.page, "markdown");
+    await killed.page.locator(".said").first().waitFor();
+    await killed.page.getByLabel("Prompt", { exact: true }).fill("not sent yet either");
+    // Its process dies without a word to the page.
+    await killed.page.goto("chrome://crash").catch(() => undefined);
+    await killed.page.close();
+    const again = await killed.context.newPage();
+    await again.goto(await host.link());
+    await again.locator(".session-row").first().waitFor();
+    await again.goto(url);
+    await turnEnds(again);
+    assert.equal(await again.getByLabel("Prompt", { exact: true }).inputValue(), "not sent yet either");
+    assert.deepEqual(await conversation(again), await readElsewhere(url));
+    await killed.context.close();
+  });
+
   it("says so when the host dies in the middle of a turn, and goes on when it is back", async () => {
     const url = await begin(page, host.folder);
     await say(page, "slow");

@@ -21,6 +21,13 @@ export function program() {
   return found;
 }
 
+/** The real CLI of a version that the project pins; null if it is not there. */
+export function cachedClaude(version) {
+  const cache = process.env.JACKFIELD_CACHE ?? join(root, ".cache");
+  const place = join(cache, "claude", version, "claude");
+  return existsSync(place) ? place : null;
+}
+
 /** The browser's program. */
 export function browserProgram() {
   if (process.env.CHROMIUM) return process.env.CHROMIUM;
@@ -37,18 +44,19 @@ export function launch(flags = []) {
   return chromium.launch({ executablePath: browserProgram(), args: [...asRoot, ...flags] });
 }
 
-/** A host on a data folder of its own; `flags` and `variables` go to it as they are. */
+/** A host on a data folder of its own, in a home of its own or another one's; `flags` and `variables` go to it. */
 export class Host {
-  constructor({ flags = [], variables = {} } = {}) {
+  constructor({ flags = [], variables = {}, home = null } = {}) {
     this.flags = flags;
     this.variables = variables;
-    this.home = mkdtempSync(join(tmpdir(), "jackfield-page-"));
+    this.home = home ?? mkdtempSync(join(tmpdir(), "jackfield-page-"));
+    this.data = mkdtempSync(join(this.home, "data-"));
     this.folder = mkdtempSync(join(this.home, "project-"));
     this.address = "127.0.0.1:0";
   }
 
   #serve() {
-    const command = ["serve", "--no-open", "--data", join(this.home, "data"), "--listen", this.address, ...this.flags];
+    const command = ["serve", "--no-open", "--data", this.data, "--listen", this.address, ...this.flags];
     const environment = { HOME: this.home, PATH: "/usr/bin:/bin", ...this.variables };
     return spawn(program(), command, { env: environment, cwd: this.home, stdio: ["ignore", "pipe", "pipe"] });
   }
@@ -57,15 +65,15 @@ export class Host {
   async start() {
     this.child = this.#serve();
     this.ended = new Promise((resolve) => this.child.once("exit", resolve));
-    const link = await firstLink(this.child);
-    this.address = new URL(link).host;
+    const { link, address } = await firstLink(this.child);
+    this.address = address ?? this.address;
     return link;
   }
 
   /** Another link of the running host. */
   async link() {
     const child = this.#serve();
-    const link = await firstLink(child);
+    const { link } = await firstLink(child);
     await new Promise((resolve) => child.once("exit", resolve));
     return link;
   }
@@ -76,10 +84,15 @@ export class Host {
     await this.ended;
   }
 
-  /** Ends it and removes what it left. */
-  async stop() {
+  /** Ends it in order. */
+  async end() {
     this.child?.kill("SIGTERM");
     await this.ended;
+  }
+
+  /** Ends it and removes what it left. */
+  async stop() {
+    await this.end();
     rmSync(this.home, { recursive: true, force: true, maxRetries: 3 });
   }
 }
@@ -90,7 +103,7 @@ function firstLink(child) {
     const hear = (data) => {
       said += data;
       const link = /http:\/\/\S+#ticket=[\w-]+/.exec(said)?.[0];
-      if (link) resolve(link);
+      if (link) resolve({ link, address: /listening on ([\d.:]+)/.exec(said)?.[1] });
     };
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
@@ -130,7 +143,7 @@ export async function begin(page, folder) {
   await dialog.getByRole("button", { name: "Begin" }).click();
   const refused = dialog.getByRole("alert");
   await page
-    .waitForURL((url) => url.href !== before && url.pathname.startsWith("/s/"))
+    .waitForURL((url) => url.href !== before && url.pathname.includes("/s/"))
     .catch(async (error) => {
       const said = (await refused.isVisible()) ? await refused.innerText() : await dialog.innerText();
       throw new Error(`no session was begun: ${said}`, { cause: error });

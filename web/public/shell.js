@@ -2,6 +2,8 @@
 // Only files whose names carry their content's hash are kept, and the page itself for when the host is not there.
 // Nothing under /api is ever looked at.
 const SHELL = "jackfield-shell-1";
+/** Where the page lies: `/`, or below the path of a proxy. */
+const HOME = new URL(self.registration.scope).pathname;
 
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
@@ -9,8 +11,8 @@ self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim(
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
-  if (request.method !== "GET" || url.origin !== self.location.origin || url.pathname.startsWith("/api")) return;
-  if (url.pathname.startsWith("/assets/")) event.respondWith(keptFirst(request));
+  if (request.method !== "GET" || url.origin !== self.location.origin || url.pathname.startsWith(`${HOME}api`)) return;
+  if (url.pathname.startsWith(`${HOME}assets/`)) event.respondWith(keptFirst(request));
   else if (request.mode === "navigate") event.respondWith(hostFirst(request));
 });
 
@@ -27,10 +29,10 @@ async function hostFirst(request) {
   const shell = await caches.open(SHELL);
   try {
     const fresh = await fetch(request);
-    if (fresh.ok) await shell.put("/", fresh.clone());
+    if (fresh.ok) await shell.put(HOME, fresh.clone());
     return fresh;
   } catch (error) {
-    const kept = await shell.match("/");
+    const kept = await shell.match(HOME);
     if (kept) return kept;
     throw error;
   }
@@ -38,7 +40,7 @@ async function hostFirst(request) {
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
-  const path = event.notification.data?.path ?? "/";
+  const path = event.notification.data?.path ?? HOME;
   event.waitUntil(
     self.clients.matchAll({ type: "window" }).then((windows) => {
       const open = windows[0];

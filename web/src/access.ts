@@ -2,6 +2,7 @@
 //
 // The key stays in this tab's own storage; the cookie alone opens nothing, because cookies do not keep ports of
 // one machine apart. The one rule it keeps: the ticket leaves the address before anything else happens.
+import { at } from "./place";
 
 const KEY = "jackfield.key";
 const CHANNEL = "jackfield.key";
@@ -39,7 +40,7 @@ export async function enter(): Promise<NoAccess | null> {
 
 async function login(ticket: string): Promise<NoAccess | null> {
   try {
-    const response = await fetch("/api/login", {
+    const response = await fetch(at("/api/login"), {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ ticket }),

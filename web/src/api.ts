@@ -6,22 +6,29 @@ import type {
   Costs,
   Decision,
   DeskEntry,
+  EditorDiffContent,
+  EditorFileContent,
+  EditorVerdict,
   FileContent,
   FileDiffs,
   FileList,
   FolderList,
   FolderTrust,
+  FolderVerdicts,
   HistoryList,
   HostRules,
   HostSettings,
   ItemPage,
+  KeptLines,
   RulesTried,
+  Scope,
   SearchHits,
   Seq,
   SessionId,
   SessionPage,
   SetFolderTrust,
 } from "./contract";
+import { at } from "./place";
 
 /** A request that failed. */
 export class RequestFailed extends Error {
@@ -46,7 +53,7 @@ async function ask(path: string, query: Query = {}, init: RequestInit = {}): Pro
   headers.set("x-jackfield-key", key() ?? "");
   let response: Response;
   try {
-    response = await fetch(address, { ...init, headers });
+    response = await fetch(at(address), { ...init, headers });
   } catch {
     throw new RequestFailed(0, "unreachable", "the host cannot be reached");
   }
@@ -76,8 +83,8 @@ export const items = (session: SessionId, before: Seq, limit: number) =>
   get<ItemPage>(of(session, "items"), { before, limit });
 /** All open questions. */
 export const desk = () => get<DeskEntry[]>("/api/desk");
-/** Past decisions, newest first. */
-export const decisions = (limit: number) => get<Decision[]>("/api/decisions", { limit });
+/** Past decisions, newest first; only those before a time, if one is given. */
+export const decisions = (limit: number, before: number | null) => get<Decision[]>("/api/decisions", { limit, before });
 /** The rules of the host. */
 export const rules = () => get<HostRules>("/api/rules");
 /** Sets them. */
@@ -86,8 +93,8 @@ export const setRules = (wanted: HostRules) => give<HostRules>("PUT", "/api/rule
 export const tryRules = (wanted: HostRules) => give<RulesTried>("POST", "/api/rules/try", wanted);
 /** Looks in all conversations. */
 export const search = (words: string) => get<SearchHits>("/api/search", { q: words });
-/** What was spent, by day, model, session or turn. */
-export const costs = (by: "day" | "model" | "session" | "turn") => get<Costs>("/api/costs", { by });
+/** What was spent, by day, day and model, model, session or turn. */
+export const costs = (by: "day" | "day_model" | "model" | "session" | "turn") => get<Costs>("/api/costs", { by });
 /** The CLI's own history. */
 export const history = () => get<HistoryList>("/api/history");
 /** Folders of the machine. */
@@ -96,6 +103,11 @@ export const folders = (path: string | null) => get<FolderList>("/api/folders", 
 export const folderTrust = (path: string) => get<FolderTrust>("/api/trust", { path });
 /** Trusts a folder with what was shown of it, or no longer. */
 export const setFolderTrust = (wanted: SetFolderTrust) => give<FolderTrust>("PUT", "/api/trust", wanted);
+/** What was said to folders before. */
+export const folderVerdicts = () => get<FolderVerdicts>("/api/trust/folders");
+/** Forgets what was said to a folder, which need not be there any more. */
+export const forgetFolder = async (path: string) =>
+  void (await ask("/api/trust/folders", { path }, { method: "DELETE" }));
 /** What the host can be used with. */
 export const settings = () => get<HostSettings>("/api/settings");
 /** Files of a session's folder by name. */
@@ -105,8 +117,34 @@ export const file = (session: SessionId, path: string) => get<FileContent>(of(se
 /** What changed in a session's folder since it began, or since git's last commit. */
 export const diff = (session: SessionId, against: "baseline" | "git") =>
   get<FileDiffs>(of(session, "diff"), { against });
-/** A new one-time link, for another device or tab. */
-export const ticket = () => give<{ link: string; expires_in: number }>("POST", "/api/tickets", {});
+/** A change that an interactive CLI proposes. */
+export const editorDiff = (id: number) => get<EditorDiffContent>(`/api/editor/diffs/${id}`);
+/** Decides it. */
+export const decideDiff = (id: number, verdict: EditorVerdict) => give<void>("PUT", `/api/editor/diffs/${id}`, verdict);
+/** A file that an interactive CLI shows. */
+export const editorFile = (id: number) => get<EditorFileContent>(`/api/editor/files/${id}`);
+/** A link that works once, and for how many seconds it does. */
+export interface Ticket {
+  readonly link: string;
+  readonly expires_in: number;
+}
+/** A new link, for another device or tab: what it may do, and what it is called. */
+export const ticket = (scope: Scope, name: string) =>
+  give<Ticket>("POST", "/api/tickets", name === "" ? { scope } : { scope, name });
+/** A browser that was let in. */
+export interface Device {
+  readonly id: string;
+  readonly name: string | null;
+  readonly scope: Scope;
+  readonly created: number;
+  readonly last_seen: number;
+  readonly current: boolean;
+}
+/** All of them, the last seen first. */
+export const devices = async () => (await get<{ devices: Device[] }>("/api/devices")).devices;
+/** Lets one in no more. */
+export const revoke = async (id: string) =>
+  void (await ask(`/api/devices/${encodeURIComponent(id)}`, {}, { method: "DELETE" }));
 /** Ends this login. */
 export const logout = () => give<void>("POST", "/api/logout", {});
 
@@ -114,6 +152,9 @@ export const logout = () => give<void>("POST", "/api/logout", {});
 export async function events(session: SessionId, after: Seq): Promise<string> {
   return (await ask(of(session, "events"), { after })).text();
 }
+
+/** The lines between the host and the agent behind one, as far as they are kept. */
+export const rawLines = (session: SessionId, after: number) => get<KeptLines>(of(session, "lines"), { after });
 
 /** A session as a file. */
 export async function exported(session: SessionId, format: "markdown" | "json"): Promise<Blob> {

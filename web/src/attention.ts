@@ -3,7 +3,8 @@
 // The one rule it keeps: it calls once for each thing, and never for what is being looked at.
 import type { SessionSummary } from "./contract";
 import { kept } from "./kept";
-import { goToSession } from "./route";
+import { at } from "./place";
+import { go, pathOf, type Route } from "./route";
 import { store } from "./use";
 
 /** What can be switched on. */
@@ -16,8 +17,14 @@ export function isOn(way: Way): boolean {
 
 /** Begins to watch all sessions. */
 export function watchSessions(): () => void {
-  return store.watch((before, { sessions }) => {
-    let waiting = 0;
+  let diffs = 0;
+  return store.watch((before, { sessions, editor }) => {
+    let waiting = editor?.diffs.length ?? 0;
+    const newest = editor?.diffs.at(-1);
+    if (newest !== undefined && newest.diff_id > diffs) {
+      diffs = newest.diff_id;
+      callAt({ at: "editor", kind: "diff", id: newest.diff_id }, "claude proposes a change", newest.path);
+    }
     for (const [id, now] of sessions) {
       waiting += now.pending.length;
       const then = before.get(id);
@@ -41,22 +48,21 @@ function setTitle(waiting: number): void {
 }
 
 function call(session: SessionSummary, body: string, title: string): void {
-  const looking = document.hasFocus() && location.pathname === `/s/${session.session_id}`;
-  if (looking) return;
+  callAt({ at: "session", id: session.session_id, seq: null }, title, body);
+}
+
+function callAt(place: Route, title: string, body: string): void {
+  const path = pathOf(place);
+  if (document.hasFocus() && location.pathname === path) return;
   if (isOn("sound")) chime();
   if (!isOn("notify") || typeof Notification === "undefined" || Notification.permission !== "granted") return;
-  // One notification per session: what it says now takes the place of what it said before.
-  const options = {
-    body: body.slice(0, 200),
-    tag: session.session_id,
-    icon: "/icon.svg",
-    data: { path: `/s/${session.session_id}` },
-  };
+  // One notification per place: what it says now takes the place of what it said before.
+  const options = { body: body.slice(0, 200), tag: path, icon: at("/icon.svg"), data: { path } };
   try {
     const shown = new Notification(title, options);
     shown.onclick = () => {
       window.focus();
-      goToSession(session.session_id);
+      go(place);
       shown.close();
     };
   } catch {

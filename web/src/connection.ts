@@ -56,6 +56,7 @@ export interface Listener {
   link(link: Link): void;
   session(frame: SessionFrame): void;
   sessions(frame: FrameOf<"sessions">): void;
+  editor(frame: FrameOf<"editor">): void;
   /** Cursors of another host mean nothing: all that is known of sessions is to be forgotten. */
   anotherHost(): void;
 }
@@ -199,6 +200,9 @@ export class Connection {
         break;
       case "sessions":
         this.listener.sessions(frame);
+        break;
+      case "editor":
+        this.listener.editor(frame);
         break;
       case "accepted":
         this.#settle(frame.id, { reply: frame.reply });

@@ -2,6 +2,8 @@
 //
 // Browsers allow it only where the page is trustworthy: over TLS, or on loopback.
 
+import { at } from "./place";
+
 interface Policies {
   createPolicy(
     name: string,
@@ -18,8 +20,8 @@ export function isInstallable(): boolean {
 export function installShell(): void {
   if (!isInstallable() || !import.meta.env.PROD) return;
   const policies = (window as { trustedTypes?: Policies }).trustedTypes;
-  const policy = policies?.createPolicy("jackfield-shell", { createScriptURL: () => "/shell.js" });
-  const address = policy === undefined ? "/shell.js" : policy.createScriptURL("");
+  const policy = policies?.createPolicy("jackfield-shell", { createScriptURL: () => at("/shell.js") });
+  const address = policy === undefined ? at("/shell.js") : policy.createScriptURL("");
   // It is a comfort: without it everything works, only not offline.
   navigator.serviceWorker.register(address).catch(() => undefined);
 }

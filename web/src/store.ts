@@ -9,6 +9,7 @@ import { Connection, type Link, type Outcome, type SessionFrame } from "./connec
 import type {
   ApiRetry,
   Command,
+  EditorState,
   FrameOf,
   HostSettings,
   Rejection,
@@ -55,6 +56,8 @@ export interface Known {
   readonly listed: boolean;
   readonly opened: ReadonlyMap<SessionId, Opened>;
   readonly settings: HostSettings | null;
+  /** What the host is asked as an editor; null where it is none. */
+  readonly editor: EditorState | null;
   readonly rejections: readonly Told[];
 }
 
@@ -66,6 +69,12 @@ export interface Told {
 
 const EARLIER_ITEMS = 200;
 const HIDDEN_MS = 250;
+/** So long events are folded in one go. */
+const FOLDING_MS = 20;
+/** So often a page that catches up is drawn. */
+const CATCHING_UP_MS = 400;
+/** So many events are folded without a look at the clock. */
+const PIECE = 400;
 
 /** Who wants to hear of a changed session list, outside the rendering. */
 export type Watcher = (before: ReadonlyMap<SessionId, SessionSummary>, now: Known) => void;
@@ -78,6 +87,7 @@ export class Store {
     listed: false,
     opened: new Map(),
     settings: null,
+    editor: null,
     rejections: [],
   };
   readonly connection: Connection;
@@ -85,6 +95,7 @@ export class Store {
   readonly #watchers = new Set<Watcher>();
   #frames: SessionFrame[] = [];
   #scheduled = false;
+  #late: ReturnType<typeof setTimeout> | null = null;
   #told = 0;
 
   constructor() {
@@ -97,13 +108,14 @@ export class Store {
       {
         link: (link) => this.#set({ link }),
         session: (frame) => {
-          this.#frames.push(frame);
+          this.#frames.push(...inPieces(frame));
           this.#schedule();
         },
         sessions: (frame) => this.#sessions(frame),
+        editor: (frame) => this.#editor(frame),
         anotherHost: () => {
           this.#frames = [];
-          this.#set({ sessions: new Map(), opened: new Map(), listed: false });
+          this.#set({ sessions: new Map(), opened: new Map(), listed: false, editor: null });
         },
       },
     );
@@ -206,6 +218,12 @@ export class Store {
     this.#schedule();
   }
 
+  #editor({ diffs, files, connected }: FrameOf<"editor">): void {
+    this.known = { ...this.known, editor: { diffs, files, connected } };
+    for (const watcher of this.#watchers) watcher(this.known.sessions, this.known);
+    this.#schedule();
+  }
+
   /** Takes sessions that a page of the list brought; what came live is newer. */
   addSessions(list: readonly SessionSummary[]): void {
     const sessions = new Map(this.known.sessions);
@@ -230,29 +248,53 @@ export class Store {
     if (this.#scheduled) return;
     this.#scheduled = true;
     const flush = () => {
-      this.#scheduled = false;
-      this.#fold();
-      for (const listener of this.#listeners) listener();
+      const catchesUp = this.#fold();
+      this.#scheduled = this.#frames.length > 0;
+      // What is too much for one moment goes on in the next: the page answers in between.
+      if (this.#scheduled) setTimeout(flush);
+      // What only catches up is drawn now and then.
+      if (catchesUp || this.#scheduled) this.#late ??= setTimeout(() => this.#draw(), CATCHING_UP_MS);
+      else this.#draw();
     };
     // A hidden page gets no animation frames, and must still count what waits for an answer.
     if (document.hidden) setTimeout(flush, HIDDEN_MS);
     else requestAnimationFrame(flush);
   }
 
-  #fold(): void {
-    if (this.#frames.length === 0) return;
-    const frames = this.#frames;
-    this.#frames = [];
+  #draw(): void {
+    if (this.#late !== null) clearTimeout(this.#late);
+    this.#late = null;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Folds frames in; tells whether all of them were of sessions that have not all there is yet. */
+  #fold(): boolean {
+    if (this.#frames.length === 0) return false;
     const opened = new Map(this.known.opened);
-    for (const frame of frames) {
+    const begun = performance.now();
+    let done = 0;
+    for (; done < this.#frames.length && performance.now() - begun < FOLDING_MS; done += 1) {
+      const frame = this.#frames[done] as SessionFrame;
       opened.set(frame.session_id, folded(opened.get(frame.session_id) ?? NOT_YET, frame));
     }
+    const frames = this.#frames.splice(0, done);
     for (const id of new Set(frames.map((frame) => frame.session_id))) {
       const now = opened.get(id);
       if (now !== undefined) opened.set(id, { ...now, timeline: extend(now.timeline, now.transcript) });
     }
     this.known = { ...this.known, opened };
+    return frames.every((frame) => opened.get(frame.session_id)?.current === false);
   }
+}
+
+/** A frame as frames of which none takes long. */
+function inPieces(frame: SessionFrame): SessionFrame[] {
+  if (frame.type !== "events" || frame.events.length <= PIECE) return [frame];
+  const pieces: SessionFrame[] = [];
+  for (let at = 0; at < frame.events.length; at += PIECE) {
+    pieces.push({ ...frame, events: frame.events.slice(at, at + PIECE) });
+  }
+  return pieces;
 }
 
 function folded(opened: Opened, frame: SessionFrame): Opened {

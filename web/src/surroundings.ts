@@ -1,11 +1,12 @@
 // What the connection needs of a browser: a WebSocket, timers, names.
 import type { Socket, Surroundings } from "./connection";
+import { at } from "./place";
 
 /** The browser's own. */
 export const browserSurroundings: Surroundings = {
   open: () => {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    return new WebSocket(`${scheme}//${location.host}/api/socket`) as unknown as Socket;
+    return new WebSocket(`${scheme}//${location.host}${at("/api/socket")}`) as unknown as Socket;
   },
   after: (milliseconds, action) => {
     const timer = setTimeout(action, milliseconds);

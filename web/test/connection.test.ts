@@ -78,6 +78,7 @@ function stage() {
         }
       },
       sessions: () => undefined,
+      editor: () => undefined,
       anotherHost: () => {
         told.forgotten += 1;
       },

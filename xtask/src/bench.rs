@@ -7,15 +7,17 @@
 pub(crate) mod floor;
 pub(crate) mod host;
 
+mod acp;
 mod callgrind;
 mod measure;
 mod sdk;
+mod speech;
 mod stream;
 
 use std::path::PathBuf;
 
 use crate::process::{self, ProcessError};
-use crate::workspace;
+use crate::{web, workspace};
 use measure::Run;
 use stream::Stream;
 
@@ -34,6 +36,18 @@ pub(crate) struct Arguments {
     /// Measure the host and its server only.
     #[arg(long, conflicts_with_all = ["callgrind", "peers"])]
     host: bool,
+    /// Measure the ACP agent beside other adapters only; they are installed from their registries.
+    #[arg(long, conflicts_with_all = ["callgrind", "peers", "host"])]
+    acp: bool,
+    /// Measure the page in a real browser only.
+    #[arg(long, conflicts_with_all = ["callgrind", "peers", "host", "acp"])]
+    page: bool,
+    /// Measure what watching the host costs only: traces, figures, debug files, the log.
+    #[arg(long, conflicts_with_all = ["callgrind", "peers", "host", "acp", "page"])]
+    observe: bool,
+    /// Measure dictation only; `espeak-ng` speaks.
+    #[arg(long, conflicts_with_all = ["callgrind", "peers", "host", "acp", "page", "observe"])]
+    speech: bool,
     /// Measure the peers of the SDK too; they are installed from their registries.
     #[arg(long)]
     peers: bool,
@@ -56,6 +70,9 @@ pub(crate) enum BenchError {
         /// The reason.
         source: std::io::Error,
     },
+    /// The page could not be measured.
+    #[error(transparent)]
+    Page(#[from] web::WebError),
     /// A figure is missing in what a tool or the system wrote.
     #[error("cannot find {what} in {place}")]
     Missing {
@@ -80,6 +97,9 @@ const JACKFIELD: usize = 2;
 
 /// Builds everything, measures, prints.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), BenchError> {
+    if arguments.speech {
+        return speech::run(arguments.repetitions);
+    }
     let mut build = workspace::cargo();
     process::run(build.args([
         "build",
@@ -93,6 +113,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     if arguments.host {
         return host::run(arguments.repetitions);
     }
+    if arguments.observe {
+        return host::observed::run(arguments.repetitions);
+    }
+    if arguments.page {
+        return Ok(web::bench()?);
+    }
     let release = workspace::cargo_target().join("release");
     let subjects = [
         Subject { name: "floor: scan", program: release.join("xtask"), arguments: &["bench-floor", "scan"] },
@@ -104,6 +130,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), BenchError> {
         Subject { name: "`jackfield events`", program: release.join("jackfield"), arguments: &["events"] },
     ];
     let stream = Stream::compile()?;
+    if arguments.acp {
+        return acp::run(&stream, arguments.deltas, arguments.repetitions);
+    }
     if arguments.callgrind {
         return instructions(&stream, &subjects);
     }
@@ -120,7 +149,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), BenchError> {
         last / first
     );
     sdk::run(&stream, arguments)?;
-    host::run(arguments.repetitions)
+    host::run(arguments.repetitions)?;
+    Ok(web::bench()?)
 }
 
 /// Each program in turn, again and again; per program all its runs.

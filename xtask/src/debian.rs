@@ -7,8 +7,19 @@ use std::process::Command;
 use crate::process::{self, ProcessError};
 
 /// A program, and the packages that bring it.
-const PROGRAMS: &[(&str, &[&str])] =
-    &[("chromium", &["chromium", "fonts-dejavu-core", "fonts-liberation"]), ("nvim", &["neovim"])];
+const PROGRAMS: &[(&str, &[&str])] = &[
+    ("chromium", &["chromium", "fonts-dejavu-core", "fonts-liberation"]),
+    ("firefox-esr", &["firefox-esr"]),
+    ("nvim", &["neovim"]),
+    ("espeak-ng", &["espeak-ng"]),
+    // Its `ip` makes the networks of the tests that need root, and does not tell its version.
+    ("ss", &["iproute2"]),
+    ("curl", &["curl"]),
+    // Makes the disk of a running server fail.
+    ("strace", &["strace"]),
+    // Moves the clock of a running server.
+    ("faketime", &["faketime"]),
+];
 
 /// Installs what is missing.
 pub(crate) fn install() -> Result<(), ProcessError> {

@@ -5,9 +5,12 @@
 // Telling a person what happened is what these commands are for.
 #![allow(clippy::print_stdout)]
 
+mod apart;
+mod autobahn;
 mod bench;
 mod debian;
 mod drift;
+mod foreign;
 mod fuzz;
 mod generate;
 mod process;
@@ -16,6 +19,7 @@ mod setup;
 mod soak;
 mod test;
 mod tidy;
+mod unit;
 mod web;
 mod workspace;
 
@@ -37,6 +41,8 @@ enum Command {
     /// The clients of `bench`.
     #[command(hide = true)]
     BenchLoad(bench::host::load::Arguments),
+    /// Run the tests with foreign programs: the Autobahn suite, nginx, networks of their own.
+    Foreign,
     /// Try inputs that nobody thought of.
     Fuzz(fuzz::Arguments),
     /// Write the JSON Schema and the TypeScript types of the contract.
@@ -51,7 +57,7 @@ enum Command {
     Record(record::Arguments),
     /// Fetch the pinned CLIs into the cache folder.
     Setup,
-    /// Run the seeded fault loops at their full length.
+    /// Let everything go wrong: for some minutes, or by the seeds of the fault loops.
     Soak(soak::Arguments),
     /// Set up what the tests need, and run everything.
     Test,
@@ -66,6 +72,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments).map_err(Into::into),
         Command::BenchFloor { floor } => bench::floor::run(floor).map_err(Into::into),
         Command::BenchLoad(arguments) => bench::host::load::run(arguments).map_err(Into::into),
+        Command::Foreign => foreign::run().map_err(Into::into),
         Command::Fuzz(arguments) => fuzz::run(&arguments).map_err(Into::into),
         Command::Gen { check: false } => generate::run().map_err(Into::into),
         Command::Gen { check: true } => generate::check().map_err(Into::into),

@@ -1,7 +1,11 @@
-//! `cargo xtask setup`: fetches the pinned CLIs, and the package of the Python client, into the cache folder.
+//! `cargo xtask setup`: fetches the pinned CLIs, and the clients of other people, into the cache folder.
 //!
 //! It talks to no registry itself: `npm pack` and `pip` do, whatever they are configured for. The one rule it keeps:
 //! a version is in the cache folder only after its program said its own version, and then whole.
+
+mod clients;
+mod speech;
+mod workbench;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,6 +14,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use jackfield_testkit::cli::{self, CliError, PINNED_VERSIONS, Sandbox};
+
+use crate::web::WebError;
 
 /// Why the CLIs could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +59,12 @@ pub(crate) enum SetupError {
     /// The private folder of the CLI could not be made.
     #[error(transparent)]
     Sandbox(#[from] CliError),
+    /// There is no Node for the clients.
+    #[error(transparent)]
+    Node(#[from] WebError),
+    /// The speech engine could not be fetched.
+    #[error("{0} ({hint})", hint = .0.hint())]
+    Speech(#[from] jackfield_speech::fetch::FetchError),
     /// A file could not be written.
     #[error("cannot {doing}: {source}")]
     File {
@@ -66,8 +78,24 @@ pub(crate) enum SetupError {
 /// The WebSocket package of the client in another language.
 const WEBSOCKETS: &str = "17.4";
 
-/// Fetches every pinned CLI that is not there yet, and the Python package.
+/// Fetches every pinned CLI that is not there yet, and the packages of the clients.
 pub(crate) fn run() -> Result<(), SetupError> {
+    fetch_clis()?;
+    let packages = cli::cache_dir().join("python");
+    let state = if packages.join(format!("websockets-{WEBSOCKETS}.dist-info")).is_dir() {
+        "already there"
+    } else {
+        fetch_websockets(&packages)?;
+        "fetched"
+    };
+    tell(&format!("websockets {WEBSOCKETS}: {state} ({})\n", packages.display()))?;
+    clients::install()?;
+    workbench::run()?;
+    speech::run()
+}
+
+/// Fetches every pinned CLI that is not there yet, and nothing else.
+pub(crate) fn fetch_clis() -> Result<(), SetupError> {
     for version in PINNED_VERSIONS {
         let program = cli::program_path(version);
         let state = if reported_version(&program).is_ok_and(|found| found == version) {
@@ -78,14 +106,7 @@ pub(crate) fn run() -> Result<(), SetupError> {
         };
         tell(&format!("claude {version}: {state} ({})\n", program.display()))?;
     }
-    let packages = cli::cache_dir().join("python");
-    let state = if packages.join(format!("websockets-{WEBSOCKETS}.dist-info")).is_dir() {
-        "already there"
-    } else {
-        fetch_websockets(&packages)?;
-        "fetched"
-    };
-    tell(&format!("websockets {WEBSOCKETS}: {state} ({})\n", packages.display()))
+    Ok(())
 }
 
 fn tell(line: &str) -> Result<(), SetupError> {

@@ -1,68 +1,100 @@
-//! `cargo xtask soak`: the seeded fault loops at their full length.
+//! `cargo xtask soak`: everything goes wrong, for a long time, and nothing may be lost.
 //!
-//! The loops are ordinary tests, and `cargo xtask test` runs them too, with few seeds. Here is only how many, and
-//! which of them need root. The one rule it keeps: a loop that fails has named its seed, and ends the soak; one
-//! that cannot be run is told as not run, never as passed.
+//! `--minutes` runs the chaos: the shipped program with many sessions, killed, frozen, cut off and filled up at random.
+//! Without it the seeded fault loops of the tests are run at their full length. The one rule it keeps: what it found
+//! to be broken is its error, with the seed to try again.
 
-use std::process::Command;
+mod agents;
+mod audit;
+mod chaos;
+mod client;
+mod dice;
+mod faults;
+mod figures;
+mod ledger;
+mod loops;
+mod play;
+mod record;
+mod stage;
+mod violation;
+
+use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::process::{self, ProcessError};
-use crate::{setup, workspace};
+use crate::process::ProcessError;
+use crate::setup;
+pub(crate) use loops::rooted;
+use violation::Violation;
 
-/// The loops: the package, and the tests' common name.
-const LOOPS: [(&str, &str); 3] =
-    [("jackfield-sdk", "seeds::"), ("jackfield", "host::chaos::"), ("jackfield", "host::real::")];
-/// Loops that mount file systems; `cargo test` leaves them out.
-const ROOTED: [(&str, &str); 1] = [("jackfield-sdk", "disk::")];
-
-/// How many.
+/// How long, or how many.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// How many seeds each loop gets
-    #[arg(default_value_t = 200)]
+    /// How many seeds each fault loop gets
+    #[arg(default_value_t = 200, conflicts_with = "minutes")]
     seeds: u64,
+    /// Run the chaos instead, for so many minutes
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// The seed of the chaos; a new one if not given
+    #[arg(long, requires = "minutes")]
+    seed: Option<u64>,
+    /// The folder of the programs `jackfield` and `fake-claude`; built if not given
+    #[arg(long, requires = "minutes")]
+    programs: Option<PathBuf>,
 }
 
-/// Why the soak ended early.
+/// The chaos that is wanted.
+#[derive(Debug, Clone)]
+struct Chaos {
+    minutes: u64,
+    seed: u64,
+    programs: Option<PathBuf>,
+}
+
+/// Why the soak ended early, or badly.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SoakError {
     /// The CLIs could not be had.
     #[error(transparent)]
     Setup(#[from] setup::SetupError),
-    /// A loop failed.
+    /// A loop failed, or a program could not be built.
     #[error(transparent)]
-    Loop(#[from] ProcessError),
+    Program(#[from] ProcessError),
+    /// The chaos could not begin.
+    #[error(transparent)]
+    Violation(#[from] Violation),
+    /// A promise was broken.
+    #[error("{violations} (again: `cargo xtask soak --minutes {minutes} --seed {seed}`)")]
+    Broken {
+        /// The seed.
+        seed: u64,
+        /// For how long it was wanted.
+        minutes: u64,
+        /// What was found.
+        violations: String,
+    },
 }
 
-/// Runs every loop.
+/// Runs what is wanted.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), SoakError> {
-    setup::run()?;
-    for (package, tests) in LOOPS {
-        println!("{package}: {} seeds for each of {tests}*", arguments.seeds);
-        process::run(&mut test(package, tests, arguments.seeds))?;
-    }
-    Ok(rooted(arguments.seeds)?)
-}
-
-/// Runs the loops that need root, or says that they are not run.
-pub(crate) fn rooted(seeds: u64) -> Result<(), ProcessError> {
-    let is_root = process::is_root();
-    for (package, tests) in ROOTED {
-        if is_root {
-            println!("{package}: {seeds} seeds for each of {tests}*, as root");
-            process::run(test(package, tests, seeds).arg("--ignored"))?;
-        } else {
-            println!("{package}: not run: {tests}* (needs root)");
+    match arguments.minutes {
+        None => {
+            setup::run()?;
+            Ok(loops::run(arguments.seeds)?)
+        }
+        Some(minutes) => {
+            setup::fetch_clis()?;
+            chaos::run(&Chaos {
+                minutes,
+                seed: arguments.seed.unwrap_or_else(any_seed),
+                programs: arguments.programs.clone(),
+            })
         }
     }
-    Ok(())
 }
 
-fn test(package: &str, tests: &str, seeds: u64) -> Command {
-    let mut cargo = workspace::cargo();
-    cargo.args(["test", "--package", package, "--test", "it", "--locked", "--", tests, "--nocapture"]);
-    cargo.env("JACKFIELD_SEEDS", seeds.to_string());
-    cargo
+fn any_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |since| since.as_secs())
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_testkit::cli;
 
-use crate::{debian, process, setup, soak, tidy, web, workspace};
+use crate::{debian, foreign, process, setup, soak, tidy, unit, web, workspace};
 
 /// The version of `cargo-deny` that `deny.toml` is written for.
 const CARGO_DENY: &str = "0.20.2";
@@ -46,7 +46,9 @@ const STEPS: &[(&str, Step)] = &[
         Ok(web::unit()?)
     }),
     ("page in a browser", || Ok(web::browser()?)),
+    ("foreign programs", || Ok(foreign::run()?)),
     ("tests that need root", || Ok(soak::rooted(SEEDS)?)),
+    ("systemd unit", || Ok(unit::check()?)),
     ("documentation", || {
         let mut cargo = workspace::cargo();
         cargo.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");

@@ -7,6 +7,8 @@
 mod documents;
 mod layering;
 mod manifests;
+mod pinned;
+mod promises;
 mod purity;
 mod sources;
 
@@ -39,9 +41,12 @@ pub(crate) fn run() -> Result<(), TidyError> {
     findings.extend(purity::check(&house));
     findings.extend(sources::prose(&house));
     findings.extend(sources::machine_paths(&house));
+    findings.extend(sources::shells(&house));
+    findings.extend(pinned::check(&house));
     findings.extend(manifests::check(&house));
     findings.extend(documents::architecture(&house));
     findings.extend(documents::continuous_integration(&house));
+    findings.extend(promises::check(&house));
     for path in generate::stale()? {
         findings.push(Finding::new(path, 1, "stale: run `cargo xtask gen`"));
     }

@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), WebError> {
         Some(Step::Check) => check(),
         Some(Step::Unit) => unit(),
         Some(Step::Browser) => browser(),
-        Some(Step::Bench) => Tools::ready()?.npm(&["run", "bench"]),
+        Some(Step::Bench) => bench(),
         None => check().and_then(|()| unit()),
     }
 }
@@ -110,11 +110,17 @@ pub(crate) fn unit() -> Result<(), WebError> {
     Tools::ready()?.npm(&["run", "test:unit"])
 }
 
+/// Measures the page in a real browser.
+pub(crate) fn bench() -> Result<(), WebError> {
+    if !has_chromium() {
+        return Ok(());
+    }
+    Tools::ready()?.npm(&["run", "bench"])
+}
+
 /// Runs the tests in a real browser, over the real host with the demo agent.
 pub(crate) fn browser() -> Result<(), WebError> {
-    let chromium = env::var_os("CHROMIUM").is_some() || debian::has("chromium");
-    if !chromium {
-        println!("not run: there is no Chromium, and only root can install it");
+    if !has_chromium() {
         return Ok(());
     }
     process::run(workspace::cargo().args(["build", "-p", "jackfield", "--locked"]))?;
@@ -125,6 +131,15 @@ pub(crate) fn browser() -> Result<(), WebError> {
         println!("{error}; everything in the browser is run once more");
         tests()
     })
+}
+
+/// Whether there is a browser; if not, that is told.
+fn has_chromium() -> bool {
+    let found = env::var_os("CHROMIUM").is_some() || debian::has("chromium");
+    if !found {
+        println!("not run: there is no Chromium, and only root can install it");
+    }
+    found
 }
 
 /// Node and npm, with the page's packages installed.
@@ -173,7 +188,7 @@ fn is_new_enough(version: &str) -> bool {
 }
 
 /// The folder with a Node of our own, out of npm's own package of it.
-fn fetched_node() -> Result<PathBuf, WebError> {
+pub(crate) fn fetched_node() -> Result<PathBuf, WebError> {
     let place = cli::cache_dir().join("node").join(NODE_FETCHED);
     let programs = place.join("package").join("bin");
     if programs.join("node").exists() {

@@ -7,8 +7,9 @@
 use serde::Deserialize;
 use serde::de::Error as _;
 
+use crate::conversation::{MessageChunk, Reasoning};
 use crate::event::{Body, Event};
-use crate::id::{MessageId, Seq, SessionId, Timestamp, ToolCallId, TurnNumber};
+use crate::id::{ItemId, MessageId, Seq, SessionId, Timestamp, ToolCallId, TurnNumber};
 
 /// Appends `event` as one line of JSON, without the newline.
 pub fn encode(event: &Event, out: &mut Vec<u8>) {
@@ -42,18 +43,46 @@ pub fn encode(event: &Event, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// Reads an event back from its line.
+/// Reads an event back from its line. What streams, as [`encode`] writes it, is read in one go.
 pub fn decode(line: &str) -> Result<Event, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Envelope {
-        seq: Seq,
-        at: Timestamp,
-        session_id: SessionId,
-        turn: Option<TurnNumber>,
-        parent_tool_call_id: Option<ToolCallId>,
+    if line.starts_with("{\"type\":\"message_chunk\",") {
+        let Piece { seq, at, session_id, turn, parent_tool_call_id, item_id, message_id, text } =
+            serde_json::from_str(line)?;
+        let body = Body::MessageChunk(MessageChunk { item_id, message_id, text });
+        return Ok(Event { body, seq, at, session_id, turn, parent_tool_call_id });
+    }
+    if line.starts_with("{\"type\":\"reasoning\",") {
+        let Piece { seq, at, session_id, turn, parent_tool_call_id, item_id, message_id, text } =
+            serde_json::from_str(line)?;
+        let body = Body::Reasoning(Reasoning { item_id, message_id, reasoning_text: text });
+        return Ok(Event { body, seq, at, session_id, turn, parent_tool_call_id });
     }
     let Envelope { seq, at, session_id, turn, parent_tool_call_id } = serde_json::from_str(line)?;
     Ok(Event { body: Body::from_text(line)?, seq, at, session_id, turn, parent_tool_call_id })
+}
+
+/// What every event has.
+#[derive(Deserialize)]
+struct Envelope {
+    seq: Seq,
+    at: Timestamp,
+    session_id: SessionId,
+    turn: Option<TurnNumber>,
+    parent_tool_call_id: Option<ToolCallId>,
+}
+
+/// A piece of text or of a thought, with its envelope.
+#[derive(Deserialize)]
+struct Piece {
+    seq: Seq,
+    at: Timestamp,
+    session_id: SessionId,
+    turn: Option<TurnNumber>,
+    parent_tool_call_id: Option<ToolCallId>,
+    item_id: ItemId,
+    message_id: Option<MessageId>,
+    #[serde(alias = "reasoning_text")]
+    text: String,
 }
 
 impl<'de> Deserialize<'de> for Event {

@@ -28,6 +28,9 @@ pub struct SessionSummary {
     pub model: Option<String>,
     /// The permission mode in effect.
     pub permission_mode: Option<String>,
+    /// How much the model may think, in tokens; null for the agent's own measure.
+    #[serde(default)]
+    pub max_thinking_tokens: Option<u64>,
     /// How it stands.
     pub state: SessionState,
     /// The open questions, whole, oldest first.
@@ -66,6 +69,39 @@ pub struct SessionSummary {
     pub forked_from: Option<SessionId>,
 }
 
+impl SessionSummary {
+    /// A session in which nothing has happened yet.
+    pub fn new(session_id: SessionId, cwd: impl Into<String>, created_at: Timestamp) -> Self {
+        Self {
+            session_id,
+            title: String::new(),
+            cwd: cwd.into(),
+            agent: Agent::default(),
+            model: None,
+            permission_mode: None,
+            max_thinking_tokens: None,
+            state: SessionState::default(),
+            pending: Vec::new(),
+            queued: 0,
+            seq: Seq(0),
+            turn: None,
+            created_at,
+            updated_at: created_at,
+            running_since: None,
+            archived: false,
+            total_cost_usd: 0.0,
+            max_budget_usd: None,
+            context_window: None,
+            cli_session_id: None,
+            last_message_uuid: None,
+            preview: String::new(),
+            last_error: None,
+            trusted: false,
+            forked_from: None,
+        }
+    }
+}
+
 /// A part of the list of sessions, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
@@ -102,7 +138,8 @@ pub struct DeskEntry {
     pub request: PermissionRequest,
 }
 
-/// A decision that was made, kept for ever.
+/// A decision that was made, kept for ever. When its session is deleted, what was asked in words goes: the title is
+/// then the tool's name, and there is no message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Decision {
@@ -231,6 +268,9 @@ pub struct Costs {
 pub struct CostRow {
     /// The day (UTC, `2026-11-15`), the model, the session or the turn.
     pub group: String,
+    /// The model, where days are divided by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// How many turns.
     pub turns: u64,
     /// Dollars.
@@ -399,4 +439,49 @@ pub struct AgentState {
     pub version: Option<String>,
     /// What is wrong and what to do, if it cannot be used.
     pub problem: Option<String>,
+    /// The models that it offers, as it told them when it last ran; none before it has.
+    pub models: Vec<ModelOffer>,
+}
+
+/// A model that an agent offers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct ModelOffer {
+    /// What `set_model` takes; `default` is what the agent takes if nobody chooses.
+    pub value: String,
+    /// The model that it stands for, where that is told.
+    pub model: Option<String>,
+    /// Its name for people.
+    pub name: String,
+    /// What it is good for.
+    pub description: String,
+}
+
+/// A CLI that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+pub struct SessionProcess {
+    /// The session that it runs for.
+    pub session_id: SessionId,
+    /// Its process: the CLI's, or that of the guard which holds it.
+    pub process_id: u32,
+    /// The memory that it takes, with everything it has started.
+    pub memory_bytes: u64,
+}
+
+/// The CLIs that run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+pub struct SessionProcesses {
+    /// One for each.
+    pub processes: Vec<SessionProcess>,
+}
+
+/// Whether a session's debug files are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+pub struct DebugState {
+    /// They are.
+    pub debug: bool,
 }

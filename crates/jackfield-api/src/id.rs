@@ -76,6 +76,10 @@ text_id!(
     Uuid
 );
 text_id!(
+    /// A dictation, named by the client that speaks.
+    DictationId
+);
+text_id!(
     /// What a folder brings, in 64 hexadecimal digits: the same only if all of it is the same.
     Fingerprint
 );
@@ -95,6 +99,18 @@ number_id!(
 number_id!(
     /// An open question: the `seq` of its `permission_request`.
     PendingId(u64)
+);
+number_id!(
+    /// A change that a CLI proposes to an editor; counted from 1 in the host's life.
+    EditorDiffId(u64)
+);
+number_id!(
+    /// A file that a CLI shows in an editor; counted from 1 in the host's life.
+    EditorFileId(u64)
+);
+number_id!(
+    /// A line between the host and an agent; counted from 1 as long as the session is loaded.
+    LineNumber(u64)
 );
 number_id!(
     /// A turn within its session, from 1.

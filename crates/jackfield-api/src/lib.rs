@@ -11,7 +11,10 @@
 //! * [`normalized`] – one shape per kind of tool
 //! * [`command`] – what a client asks
 //! * [`socket`] – what goes over a WebSocket; [`host`] – lists, the desk, rules, search, money, files
+//! * [`editor`] – the host as the editor of an interactive CLI
+//! * [`speech`] – dictation
 //! * [`trust`] – what a folder would add to the CLI by itself
+//! * [`lines`] – the lines between a host and an agent, as they were
 //! * [`snapshot`] – a transcript at a `seq`
 //! * [`codec`] – an event to and from one line of JSON
 //! * [`id`], [`json`] – names and opaque values
@@ -19,15 +22,18 @@
 pub mod codec;
 pub mod command;
 pub mod conversation;
+pub mod editor;
 pub mod event;
 pub mod host;
 pub mod id;
 pub mod json;
+pub mod lines;
 pub mod normalized;
 pub mod permission;
 pub mod session;
 pub mod snapshot;
 pub mod socket;
+pub mod speech;
 mod tagged;
 pub mod tool;
 pub mod trouble;
@@ -37,8 +43,8 @@ pub mod usage;
 pub use command::Command;
 pub use event::{Body, Event};
 pub use id::{
-    Fingerprint, ItemId, MessageId, PendingId, Seq, SessionId, TaskId, Timestamp, ToolCallId, TurnNumber,
-    Uuid,
+    DictationId, EditorDiffId, EditorFileId, Fingerprint, ItemId, LineNumber, MessageId, PendingId, Seq,
+    SessionId, TaskId, Timestamp, ToolCallId, TurnNumber, Uuid,
 };
 pub use json::Json;
 pub use normalized::Normalized;

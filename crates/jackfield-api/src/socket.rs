@@ -7,10 +7,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Rejection, Reply};
+use crate::editor::EditorState;
 use crate::event::Event;
 use crate::host::SessionSummary;
 use crate::id::{Seq, SessionId};
 use crate::snapshot::Snapshot;
+use crate::speech::{CancelDictation, Dictation, StartDictation, StopDictation};
 use crate::tagged::by_tag;
 
 macro_rules! frames {
@@ -34,6 +36,9 @@ frames! {
         "unsubscribe" => #[doc = "Asks for no more of them."] Unsubscribe(Unsubscribe),
         "watch" => #[doc = "Asks for the list of sessions, now and as it changes."] Watch(Watch),
         "command" => #[doc = "Gives a command."] Command(Box<GivenCommand>),
+        "dictation_start" => #[doc = "Begins a dictation; binary messages that follow are its sound."] StartDictation(StartDictation),
+        "dictation_stop" => #[doc = "All was said: the text is wanted."] StopDictation(StopDictation),
+        "dictation_cancel" => #[doc = "The text is not wanted any more."] CancelDictation(CancelDictation),
     }
 }
 
@@ -47,6 +52,8 @@ frames! {
         "current" => #[doc = "The client has all there is; what follows is new."] Current(Current),
         "unsubscribed" => #[doc = "No more events of this session will come."] Unsubscribed(Unsubscribed),
         "sessions" => #[doc = "Sessions as they stand now."] Sessions(SentSessions),
+        "editor" => #[doc = "The host as an editor, as it stands now; for who watches, where the host is one."] Editor(EditorState),
+        "dictation" => #[doc = "How a dictation goes on; only for the connection that began it."] Dictation(Dictation),
         "accepted" => #[doc = "A command was done."] Accepted(Box<Accepted>),
         "rejected" => #[doc = "A command was not done."] Rejected(Rejected),
         "refused" => #[doc = "A frame was not understood; the connection goes on."] Refused(RefusedFrame),
@@ -106,6 +113,9 @@ pub struct GivenCommand {
     pub session_id: Option<SessionId>,
     /// What is asked.
     pub command: Command,
+    /// The place in a trace that a prompt's turn is to be a part of, as the W3C's `traceparent` writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 /// Who the server is.

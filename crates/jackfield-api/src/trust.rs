@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::Fingerprint;
+use crate::id::{Fingerprint, Timestamp};
 
 /// A folder, what it brings, and what is remembered of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +72,26 @@ pub enum BroughtKind {
     Setting,
     /// Words for the model. They run nothing, and the fingerprint does not cover them.
     Instructions,
+}
+
+/// What people said to folders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+pub struct FolderVerdicts {
+    /// One per folder, by path.
+    pub folders: Vec<FolderVerdict>,
+}
+
+/// What was said to one folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+pub struct FolderVerdict {
+    /// Its real path; it need not be there any more.
+    pub path: String,
+    /// Whether it was trusted with what it brought then.
+    pub trusted: bool,
+    /// When that was said, where it is known.
+    pub decided_at: Option<Timestamp>,
 }
 
 /// What a person says to a folder.

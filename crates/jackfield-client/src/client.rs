@@ -15,6 +15,7 @@ use jackfield_api::{Command, Event, Seq, SessionId, Timestamp, codec};
 use jackfield_host::Host;
 use jackfield_host::store::{Archived, CostBy, SessionQuery};
 use jackfield_host::{Client as Named, ExportFormat};
+use serde::de::IgnoredAny;
 
 use crate::error::ClientError;
 use crate::remote::{Remote, segment};
@@ -34,11 +35,11 @@ const LOG: usize = 1024 * 1024;
 /// A way to a host. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
-    way: Way,
+    pub(crate) way: Way,
 }
 
 #[derive(Debug, Clone)]
-enum Way {
+pub(crate) enum Way {
     Here(Host, Named),
     Running(Remote),
 }
@@ -53,6 +54,11 @@ impl Client {
     pub async fn running(data: &Path, name: &str) -> Result<Option<Self>, ClientError> {
         let remote = Remote::find(data, name).await?;
         Ok(remote.map(|remote| Self { way: Way::Running(remote) }))
+    }
+
+    /// Whether the host goes on when this process ends.
+    pub fn goes_on(&self) -> bool {
+        matches!(self.way, Way::Running(_))
     }
 
     /// The host's name; the same over restarts.
@@ -70,7 +76,8 @@ impl Client {
         command: impl Into<Command>,
     ) -> Result<Reply, ClientError> {
         let id = uuid::Uuid::new_v4().to_string();
-        let given = GivenCommand { id, session_id: session.cloned(), command: command.into() };
+        let given =
+            GivenCommand { id, session_id: session.cloned(), command: command.into(), traceparent: None };
         match &self.way {
             Way::Here(host, name) => Ok(host.command(name, given).await?),
             Way::Running(remote) => remote.command(&given).await,
@@ -263,6 +270,7 @@ impl Client {
             Way::Running(remote) => {
                 let (by, session) = match by {
                     CostBy::Day => ("day", None),
+                    CostBy::DayModel => ("day_model", None),
                     CostBy::Model => ("model", None),
                     CostBy::Session => ("session", None),
                     CostBy::Turn(session) => ("turn", Some(session.to_string())),
@@ -294,12 +302,12 @@ impl Client {
     pub async fn set_rules(&self, rules: &HostRules) -> Result<(), ClientError> {
         match &self.way {
             Way::Here(host, _) => Ok(host.set_rules(rules.clone()).await?),
-            Way::Running(remote) => remote.put("/api/rules", rules).await,
+            Way::Running(remote) => remote.put::<IgnoredAny>("/api/rules", rules).await.map(drop),
         }
     }
 }
 
-fn of_session(id: &SessionId, rest: &str) -> String {
+pub(crate) fn of_session(id: &SessionId, rest: &str) -> String {
     format!("/api/sessions/{}{rest}", segment(id.as_str()))
 }
 

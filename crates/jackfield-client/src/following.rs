@@ -11,13 +11,13 @@ use crate::remote::{Attempts, Remote, Trouble, cut, next, send};
 use crate::subscription::{Place, Update};
 
 /// Hands on what happens in a session until it is over or nobody reads.
-pub(crate) async fn follow(remote: Remote, id: SessionId, after: Option<Seq>, to: mpsc::Sender<Update>) {
+pub(crate) async fn follow(remote: Remote, id: SessionId, after: Option<Seq>, to: mpsc::Sender<Vec<Update>>) {
     tokio::select! {
         () = to.closed() => {}
         reason = follow_on(&remote, &id, after, &to) => {
             if let Some(reason) = reason {
                 // Nobody reads: nobody minds.
-                let _ = to.send(Update::Over(reason)).await;
+                let _ = to.send(vec![Update::Over(reason)]).await;
             }
         }
     }
@@ -28,7 +28,7 @@ async fn follow_on(
     remote: &Remote,
     id: &SessionId,
     after: Option<Seq>,
-    to: &mpsc::Sender<Update>,
+    to: &mpsc::Sender<Vec<Update>>,
 ) -> Option<String> {
     let mut place = Place::new(after);
     let mut attempts = Attempts::new();
@@ -50,7 +50,7 @@ async fn connected(
     remote: &Remote,
     id: &SessionId,
     place: &mut Place,
-    to: &mpsc::Sender<Update>,
+    to: &mpsc::Sender<Vec<Update>>,
     attempts: &mut Attempts,
 ) -> Result<(), Trouble> {
     let (mut socket, hello) = remote.greet().await?;
@@ -65,11 +65,10 @@ async fn connected(
         // It is there again: the next loss is another one.
         *attempts = Attempts::new();
         let updates = place.take(frame);
-        for update in updates.map_err(|_| Trouble::Lost(std::io::Error::other("events are missing")))? {
-            let over = matches!(update, Update::Over(_));
-            if to.send(update).await.is_err() || over {
-                return Ok(());
-            }
+        let updates = updates.map_err(|_| Trouble::Lost(std::io::Error::other("events are missing")))?;
+        let over = updates.iter().any(|update| matches!(update, Update::Over(_)));
+        if !updates.is_empty() && to.send(updates).await.is_err() || over {
+            return Ok(());
         }
     }
 }

@@ -7,16 +7,20 @@
 //! # Layout
 //! * [`Client`] – the calls
 //! * [`Subscription`], [`Update`] – a session's events, one by one
+//! * `trust` – what folders bring, and what a person says to that
 //! * `remote` – questions and commands over the socket; `following` – events over it
 
 mod client;
 mod error;
+mod figures;
 mod following;
 mod remote;
 mod subscription;
+mod trust;
 
 pub use client::Client;
 pub use error::ClientError;
 pub use jackfield_host::ExportFormat;
 pub use jackfield_host::store::{Archived, CostBy, SessionQuery};
+pub use jackfield_host::trust::Verdict;
 pub use subscription::{Subscription, Update};

@@ -19,7 +19,7 @@ use jackfield_api::command::{Rejection, RejectionCode, Reply};
 use jackfield_api::socket::{ClientFrame, ClientHello, GivenCommand, ServerFrame, ServerHello};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
@@ -145,9 +145,13 @@ impl Remote {
         self.ask(Method::GET, &path, None).await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: &impl Serialize) -> Result<(), ClientError> {
+    pub(crate) async fn put<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
         let answer = self.ask(Method::PUT, path, Some(json(body))).await?;
-        read::<IgnoredAny>(path, &answer).map(drop)
+        read(path, &answer)
     }
 
     /// A new WebSocket, and what the host says of itself.

@@ -5,15 +5,17 @@
 
 use std::collections::VecDeque;
 
-use jackfield_api::socket::{SentGap, SentSnapshot, ServerFrame};
-use jackfield_api::{Event, Seq, SessionId};
+use jackfield_api::socket::{SentEvents, SentGap, SentSnapshot, ServerFrame};
+use jackfield_api::{Event, Seq, SessionId, codec};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use crate::following;
 use crate::remote::Remote;
 
-/// How many updates wait for whoever reads them.
-const WAITING: usize = 256;
+/// How many frames wait for whoever reads them.
+const WAITING: usize = 4;
 
 /// A place in the events of one session.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub struct Subscription {
 #[derive(Debug)]
 enum Source {
     Here(Box<Here>),
-    Running(Option<Update>, mpsc::Receiver<Update>),
+    Running(VecDeque<Update>, mpsc::Receiver<Vec<Update>>),
 }
 
 #[derive(Debug)]
@@ -61,26 +63,54 @@ impl Subscription {
         tokio::spawn(following::follow(remote, id, after, to));
         // What happens from now on is told as events: a snapshot is taken before, as it is in this process.
         let first = if after.is_none() { from.recv().await } else { None };
-        Self { source: Source::Running(first, from) }
+        Self { source: Source::Running(first.unwrap_or_default().into(), from) }
+    }
+
+    /// Whether the next update is here already. What was told together comes together.
+    pub fn has_ready(&self) -> bool {
+        match &self.source {
+            Source::Here(here) => !here.ready.is_empty(),
+            Source::Running(ready, _) => !ready.is_empty(),
+        }
     }
 
     /// The next update; `None` once it is over. Cancel-safe: a dropped future loses nothing.
     pub async fn next(&mut self) -> Option<Update> {
         match &mut self.source {
-            Source::Running(first @ Some(_), _) => first.take(),
-            Source::Running(None, updates) => updates.recv().await,
+            Source::Running(ready, updates) => loop {
+                if let Some(update) = ready.pop_front() {
+                    return Some(update);
+                }
+                ready.extend(updates.recv().await?);
+            },
             Source::Here(here) => loop {
                 if let Some(update) = here.ready.pop_front() {
                     return Some(update);
                 }
                 let frame = here.frames.next().await?;
                 // A frame of this very process can be read.
-                if let Ok(frame) = serde_json::from_slice(&frame) {
+                if let Ok(frame) = read(&frame) {
                     here.ready.extend(here.place.take(frame).unwrap_or_default());
                 }
             },
         }
     }
+}
+
+/// Reads a frame. Events are most of what there is, and are read one by one, not as a part of something larger.
+fn read(frame: &[u8]) -> Result<ServerFrame, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Events<'a> {
+        session_id: SessionId,
+        #[serde(borrow)]
+        events: Vec<&'a RawValue>,
+    }
+    if !frame.starts_with(b"{\"type\":\"events\",") {
+        return serde_json::from_slice(frame);
+    }
+    let Events { session_id, events } = serde_json::from_slice(frame)?;
+    let events = events.into_iter().map(|event| codec::decode(event.get())).collect::<Result<_, _>>()?;
+    Ok(ServerFrame::Events(SentEvents { session_id, events }))
 }
 
 /// How far a reader is.

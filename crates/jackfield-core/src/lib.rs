@@ -26,6 +26,7 @@ mod on_sent;
 mod on_stream;
 mod on_system;
 mod outbox;
+mod promises;
 mod prompts;
 mod questions;
 mod requests;

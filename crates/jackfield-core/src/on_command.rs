@@ -42,10 +42,13 @@ impl Session {
         use api::Command;
         match command {
             Command::Prompt(prompt) => {
-                self.live()?;
+                if self.live()?.ending.is_wanted() {
+                    let reason = "the run is being closed; say it again when it is over".to_owned();
+                    return Err((RejectionCode::NotNow, reason));
+                }
                 let line = self.new_prompt(&prompt)?;
+                self.live()?.promises.prompt(prompt.uuid.as_str(), id.clone());
                 self.out.write(line, by.clone());
-                self.done(id);
                 Ok(())
             }
             Command::EditQueued(edit) => {
@@ -206,8 +209,9 @@ impl Session {
         }
         let line = answer_line(asked, &answer.verdict)?;
         asked.answered = true;
+        let request_id = asked.request_id.clone();
+        self.live()?.promises.answer(request_id, id.clone());
         self.out.write(line, by.clone());
-        self.done(id);
         Ok(())
     }
 

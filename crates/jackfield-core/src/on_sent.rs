@@ -6,6 +6,7 @@
 use jackfield_api as api;
 use jackfield_wire as wire;
 
+use api::command::{Done, RejectionCode, Reply};
 use api::permission::PermissionOutcome;
 use api::session::Priority;
 use api::trouble::NoticeLevel;
@@ -68,6 +69,8 @@ impl Session {
     }
 
     fn on_sent_prompt(&mut self, prompt: wire::Prompt) {
+        let promised = prompt.uuid().zip(self.run.as_mut());
+        let promised = promised.and_then(|(uuid, run)| run.promises.prompt_sent(uuid.as_str()));
         let during_turn = self.run.as_ref().is_some_and(|run| run.turn_runs());
         let priority = match prompt.priority() {
             Some(wire::Priority::Now) => Priority::Now,
@@ -84,13 +87,29 @@ impl Session {
             line: prompt,
         };
         self.prompts.sent(prompt, &mut self.out);
+        if let Some(command) = promised {
+            self.out.accept(command, Reply::Done(Done {}));
+        }
     }
 
     fn on_answered(&mut self, request_id: &RequestId, answer: &Answered, by: &By) {
         let Some(run) = &mut self.run else { return };
         // What the host answers by itself is no person's answer that came too late.
-        if !run.questions.answered(request_id, answer, &mut self.out) && *by != By::Host {
+        let promised = run.promises.answer_sent(request_id);
+        let waited = run.questions.answered(request_id, answer, &mut self.out);
+        if !waited && *by != By::Host {
             self.out.notice(NoticeLevel::Info, "a late answer was sent; its question was over already");
+        }
+        match promised {
+            Some(command) if waited => self.out.accept(command, Reply::Done(Done {})),
+            Some(command) => {
+                self.out.reject(
+                    command,
+                    RejectionCode::TooLate,
+                    "the question was over before it was answered",
+                );
+            }
+            None => {}
         }
     }
 

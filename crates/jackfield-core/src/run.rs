@@ -15,6 +15,7 @@ use crate::calls::Calls;
 use crate::gauge::Meter;
 use crate::input::{Exit, Launch, Signal};
 use crate::outbox::Outbox;
+use crate::promises::Promises;
 use crate::questions::Questions;
 use crate::requests::Requests;
 use crate::stream::Stream;
@@ -39,6 +40,7 @@ pub(crate) struct Run {
     pub(crate) beside: BTreeMap<ToolCallId, Stream>,
     pub(crate) questions: Questions,
     pub(crate) requests: Requests,
+    pub(crate) promises: Promises,
     pub(crate) tasks: Tasks,
     pub(crate) meter: Meter,
     /// The commands came with their descriptions; names alone must not replace them.
@@ -109,6 +111,7 @@ impl Run {
             beside: BTreeMap::new(),
             questions: Questions::default(),
             requests: Requests::default(),
+            promises: Promises::default(),
             tasks: Tasks::default(),
             meter: Meter::default(),
             commands_described: false,

@@ -283,6 +283,9 @@ impl Session {
         for command in run.requests.end() {
             self.out.reject(command, api::command::RejectionCode::RunEnded, why);
         }
+        for command in run.promises.end() {
+            self.out.reject(command, api::command::RejectionCode::RunEnded, why);
+        }
         self.uuids.pending = None;
         let reason = run.ending.reason(exit);
         let stderr_tail = run.stderr_tail();

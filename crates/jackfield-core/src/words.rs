@@ -151,6 +151,8 @@ pub(crate) fn turn_failure(line: &ResultMessage, api_error: Option<&str>) -> Err
         _ => line.errors.join("\n"),
     };
     let code = match api_error {
+        // The CLI calls it a bad request; that the model refused stands elsewhere [errors/refusal_empty].
+        _ if line.stop_reason == Some(wire::StopReason::Refusal) => "refusal".to_owned(),
         Some("server_error") => server_trouble(&error, line.api_error_status).to_owned(),
         Some(code) => code.to_owned(),
         None => match &line.subtype {

@@ -3,16 +3,22 @@
 //! A session outlives its runs. The task is loaded when somebody wants something of the session, and goes when
 //! nobody does and nothing runs.
 
+mod book;
+mod observed;
 mod outbox;
 pub(crate) mod run;
+#[cfg(test)]
+mod simulation;
 pub(crate) mod summary;
 mod task;
+pub(crate) mod watcher;
 
 use std::sync::Arc;
 
 use jackfield_api::command::{Command, Rejection, RejectionCode, Reply};
 use jackfield_api::snapshot::{SessionState, Snapshot};
 use jackfield_api::{Event, SessionId};
+use jackfield_sdk::RawTail;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::client::Client;
@@ -20,6 +26,7 @@ use crate::host::Shared;
 use crate::published::Published;
 use crate::store::{SessionRecord, StoreError};
 use task::Task;
+use watcher::Watcher;
 
 /// How many asks may wait for a session.
 const ASKS: usize = 64;
@@ -32,6 +39,10 @@ const KNOWN: u32 = 500;
 pub(crate) struct Channel {
     asks: mpsc::Sender<Ask>,
     pub(crate) published: Arc<Published>,
+    /// The newest lines between the host and the agent.
+    pub(crate) lines: Arc<RawTail>,
+    /// Its process and its debug files.
+    pub(crate) watcher: Arc<Watcher>,
 }
 
 /// What is asked of a session's task.
@@ -96,9 +107,9 @@ impl Channel {
 
     fn spawn(task: Task) -> Self {
         let (asks, asked) = mpsc::channel(ASKS);
-        let published = task.published();
+        let (published, lines, watcher) = (task.published(), task.lines(), task.watcher());
         tokio::spawn(task.run(asked));
-        Self { asks, published }
+        Self { asks, published, lines, watcher }
     }
 
     /// Whether its task is still there.

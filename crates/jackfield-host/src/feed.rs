@@ -27,6 +27,18 @@ struct Known {
     rate_limit: Option<RateLimit>,
 }
 
+/// How many sessions stand how.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) ended: u64,
+    pub(crate) idle: u64,
+    pub(crate) running: u64,
+    /// A turn runs and waits for an answer.
+    pub(crate) waiting: u64,
+    pub(crate) queued: u64,
+    pub(crate) questions: usize,
+}
+
 #[derive(Debug)]
 struct Entry {
     version: u64,
@@ -73,6 +85,22 @@ impl Feed {
             entry.summary.as_ref().is_some_and(|summary| summary.state != SessionState::Ended)
         };
         self.lock().sessions.values().filter(runs).count()
+    }
+
+    /// How many sessions stand how, how many prompts wait in them, and how many questions are open.
+    pub(crate) fn standing(&self) -> Standing {
+        let mut standing = Standing::default();
+        for summary in self.lock().sessions.values().filter_map(|entry| entry.summary.as_ref()) {
+            *match summary.state {
+                SessionState::Ended => &mut standing.ended,
+                SessionState::Idle => &mut standing.idle,
+                SessionState::Running if summary.pending.is_empty() => &mut standing.running,
+                SessionState::Running => &mut standing.waiting,
+            } += 1;
+            standing.queued += u64::from(summary.queued);
+            standing.questions += summary.pending.len();
+        }
+        standing
     }
 
     /// The account's limits, as last heard.

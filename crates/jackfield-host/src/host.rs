@@ -5,6 +5,7 @@
 
 mod commands;
 mod copies;
+mod figures;
 mod queries;
 mod trust;
 
@@ -21,6 +22,7 @@ use tokio::time::timeout;
 
 use crate::channel::{Channel, Ending, reject};
 use crate::feed::{Feed, Watching};
+use crate::observe::{Counting, Figures};
 use crate::registry::Registry;
 use crate::settings::Settings;
 use crate::store::{SessionQuery, Store, StoreError};
@@ -49,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) feed: Arc<Feed>,
     pub(crate) rules: watch::Sender<Arc<HostRules>>,
     pub(crate) registry: Registry,
+    /// What is counted, where that is switched on.
+    pub(crate) figures: Option<Arc<Figures>>,
     answers: Answers,
     order: Order,
 }
@@ -58,12 +62,14 @@ impl Host {
     pub async fn open(settings: Settings) -> Result<Self, StoreError> {
         let store = Store::open(&settings.data)?;
         let rules = watch::Sender::new(Arc::new(store.rules().await?));
+        let figures = (settings.observe.figures == Counting::On).then(Arc::default);
         let shared = Arc::new(Shared {
             store,
             settings,
             feed: Arc::default(),
             rules,
             registry: Registry::default(),
+            figures,
             answers: Answers::default(),
             order: Order::default(),
         });

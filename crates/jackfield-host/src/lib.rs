@@ -6,6 +6,8 @@
 pub mod export;
 pub mod files;
 pub mod git;
+pub mod observe;
+pub mod outfit;
 pub mod redact;
 pub mod rules;
 pub mod settings;
@@ -14,10 +16,14 @@ pub mod trust;
 
 mod channel;
 mod client;
+mod debug_files;
 mod feed;
 mod host;
+mod memory;
+mod models;
 mod published;
 mod registry;
+mod said;
 mod subscription;
 
 pub use client::Client;

@@ -41,6 +41,11 @@ impl Registry {
         Ok(channel)
     }
 
+    /// The sessions that are loaded.
+    pub(crate) async fn loaded(&self) -> Vec<(SessionId, Channel)> {
+        self.loaded.lock().await.iter().map(|(id, channel)| (id.clone(), channel.clone())).collect()
+    }
+
     pub(crate) async fn insert(&self, id: SessionId, channel: Channel) {
         self.loaded.lock().await.insert(id, channel);
     }

@@ -4,6 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::observe::Observe;
+
+use crate::outfit::Outfit;
+
 /// How a host is set up.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -33,6 +37,10 @@ pub struct Settings {
     pub idle: Option<Duration>,
     /// Whether a turn that a limit stopped is tried again when the limit ends.
     pub after_limit: AfterLimit,
+    /// Tools and hooks that sessions of the CLI are given.
+    pub outfit: Option<Outfit>,
+    /// What watches over its sessions.
+    pub observe: Observe,
 }
 
 pub use jackfield_core::session::Bypass;
@@ -64,6 +72,8 @@ impl Settings {
             max_running: 20,
             idle: Some(Duration::from_mins(30)),
             after_limit: AfterLimit::Wait,
+            observe: Observe::default(),
+            outfit: None,
         }
     }
 }

@@ -110,6 +110,11 @@ impl Store {
         }
     }
 
+    /// How many changes wait to be written.
+    pub fn waiting(&self) -> usize {
+        self.shared.queue.len()
+    }
+
     /// Ends the store: what waits is written, everything is taken into one file, and the folder is free. Clones
     /// of it are of no more use.
     pub async fn close(self) {

@@ -141,4 +141,4 @@ pub(crate) fn encode(frame: &ServerFrame) -> Bytes {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -7,6 +7,7 @@
 //!
 //! The one rule it keeps: what is trusted is, to the byte, what a person was shown.
 
+mod own;
 mod piece;
 mod places;
 mod reading;
@@ -22,12 +23,15 @@ use std::path::{Path, PathBuf};
 
 use jackfield_api::Fingerprint;
 use jackfield_api::command::{Agent, CreateSession, Rejection, RejectionCode};
+use jackfield_api::permission::Remember;
 use jackfield_api::trouble::{Notice, NoticeLevel};
-use jackfield_api::trust::{BroughtKind, FolderTrust};
+use jackfield_api::trust::{BroughtKind, FolderTrust, FolderVerdicts};
 use jackfield_sdk::Trust;
 
 use crate::channel::{gone, reject, run};
 use crate::host::{Shared, unreadable};
+use own::Own;
+pub(crate) use own::is_written;
 use piece::{MOST_PIECES, Piece, fingerprint};
 use places::Standing;
 use reading::Reader;
@@ -48,6 +52,18 @@ struct Look {
     pieces: Vec<Piece>,
     fingerprint: Fingerprint,
     problem: Option<String>,
+    /// What of it a person had written there.
+    own: Own,
+}
+
+impl Look {
+    /// The same, with these known to be a person's own.
+    fn knowing(mut self, own: Own) -> Self {
+        let others = self.pieces.iter().filter(|piece| !own.contains(&piece.digest));
+        self.fingerprint = fingerprint(&self.path, others);
+        self.own = own;
+        self
+    }
 }
 
 /// What is in effect for a run, and what there is to be told about it.
@@ -71,10 +87,37 @@ pub(crate) async fn set(
     shown: &Fingerprint,
     verdict: Verdict,
 ) -> Result<FolderTrust, Rejection> {
-    let look = look(shared, path).await?;
+    let mut look = look(shared, path).await?;
     check(&look, Some(shown), verdict)?;
+    if verdict == Verdict::Untrusted && !look.own.is_empty() {
+        // Who takes trust back takes it from those rules too.
+        own::write(&shared.store, &look.path, &Own::new()).await.map_err(unreadable)?;
+        look = look.knowing(Own::new());
+    }
     let remembered = remembered::write(&shared.store, &look, verdict).await.map_err(unreadable)?;
     Ok(remembered::compare(look, Some(&remembered)))
+}
+
+/// What was said to all folders.
+pub(crate) async fn verdicts(shared: &Shared) -> Result<FolderVerdicts, Rejection> {
+    Ok(FolderVerdicts { folders: remembered::all(&shared.store).await.map_err(unreadable)? })
+}
+
+/// Forgets what was said to a folder, and what is a person's own in it. The folder need not be there.
+pub(crate) async fn forget(shared: &Shared, path: &str) -> Result<(), Rejection> {
+    own::write(&shared.store, path, &Own::new()).await.map_err(unreadable)?;
+    remembered::forget(&shared.store, path).await.map_err(unreadable)
+}
+
+/// Keeps in mind what an answer is about to have written into a folder that is trusted, so that it stays trusted.
+pub(crate) async fn expect(shared: &Shared, path: &str, remember: &[Remember]) -> Result<(), Rejection> {
+    let look = look(shared, path).await?;
+    let (folder, remember) = (PathBuf::from(&look.path), remember.to_vec());
+    let expected = tokio::task::spawn_blocking(move || own::expected(&folder, &remember)).await;
+    let there = look.pieces.iter().map(|piece| piece.digest.clone()).collect();
+    let mut own = look.own;
+    own::add(&mut own, expected.map_err(|_| gone())?, &there);
+    own::write(&shared.store, &look.path, &own).await.map_err(unreadable)
 }
 
 /// Binds a session that trusts its folder to what the folder brings now.
@@ -158,12 +201,13 @@ async fn look(shared: &Shared, path: &str) -> Result<Look, Rejection> {
     if !folder.is_absolute() {
         return Err(reject(RejectionCode::Invalid, format!("the folder {path} is not an absolute path")));
     }
-    match tokio::task::spawn_blocking(move || read(&folder, own.as_deref())).await {
-        Ok(look) => look.map_err(|error| {
-            reject(RejectionCode::NotFound, format!("cannot look into the folder {path}: {error}"))
-        }),
-        Err(_) => Err(gone()),
-    }
+    let found =
+        tokio::task::spawn_blocking(move || read(&folder, own.as_deref())).await.map_err(|_| gone())?;
+    let found = found.map_err(|error| {
+        reject(RejectionCode::NotFound, format!("cannot look into the folder {path}: {error}"))
+    })?;
+    let own = own::read(&shared.store, &found.path).await.map_err(unreadable)?;
+    Ok(found.knowing(own))
 }
 
 /// Reads what a folder brings. The user's own configuration is not the folder's, wherever it lies.
@@ -203,7 +247,7 @@ fn read(folder: &Path, own: Option<&Path>) -> io::Result<Look> {
     }
     pieces.sort_by(|a, b| a.order().cmp(&b.order()));
     let fingerprint = fingerprint(&path, &pieces);
-    Ok(Look { path, pieces, fingerprint, problem })
+    Ok(Look { path, pieces, fingerprint, problem, own: Own::new() })
 }
 
 #[cfg(test)]

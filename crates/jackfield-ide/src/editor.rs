@@ -8,6 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
+pub use jackfield_workbench::{Diagnostic, FileDiagnostics, Position, Range, Severity};
 use serde::{Deserialize, Serialize};
 
 /// What an editor answers, when it does.
@@ -30,6 +31,11 @@ pub trait Editor: fmt::Debug + Send + Sync + 'static {
 
     /// Problems in one file, or in all it knows of.
     fn diagnostics(&self, path: Option<PathBuf>) -> Answer<'_, Vec<FileDiagnostics>>;
+
+    /// Why it never has problems to tell of, if that is so.
+    fn without_diagnostics(&self) -> Option<&'static str> {
+        None
+    }
 
     /// How an open file stands; `None` if it is not open.
     fn document_state(&self, path: PathBuf) -> Answer<'_, Option<DocumentState>>;
@@ -60,24 +66,6 @@ pub enum EditorError {
 /// The number of a diff; never used twice in a server's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DiffId(pub u64);
-
-/// A place in a text, both numbers from 0.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Position {
-    /// The line.
-    pub line: u32,
-    /// The UTF-16 code unit in it, as in the language server protocol.
-    pub character: u32,
-}
-
-/// From one place up to another.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Range {
-    /// The first place.
-    pub start: Position,
-    /// The place behind the last.
-    pub end: Position,
-}
 
 /// What is selected, or where the cursor is when the range is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,45 +149,6 @@ pub struct Tab {
     pub active: bool,
     /// Whether it has changes that are not saved.
     pub dirty: bool,
-}
-
-/// The problems in a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileDiagnostics {
-    /// The file.
-    pub path: PathBuf,
-    /// The problems.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// A problem in a file. The CLI takes it as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Diagnostic {
-    /// What is wrong.
-    pub message: String,
-    /// How bad it is.
-    pub severity: Severity,
-    /// Where it is.
-    pub range: Range,
-    /// Who says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// What they call it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-}
-
-/// How bad a problem is, in the CLI's words [ide/diagnostics_after_edit].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Severity {
-    /// It does not work.
-    Error,
-    /// It may not work.
-    Warning,
-    /// Worth knowing.
-    Info,
-    /// It could be done better.
-    Hint,
 }
 
 /// How an open file stands.

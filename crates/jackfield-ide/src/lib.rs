@@ -8,6 +8,8 @@
 //! It knows nothing of sessions, of the CLI's stream or of our own events. The one rule it keeps: a change of a file
 //! is accepted by a person who saw it, or not at all.
 
+#[cfg(test)]
+mod conformance;
 mod connected;
 mod connection;
 mod console;
@@ -16,6 +18,7 @@ mod editor;
 mod gate;
 mod handler;
 mod link;
+mod linked;
 mod lock_file;
 mod notices;
 mod plain;
@@ -30,10 +33,12 @@ pub use editor::{
     Answer, Diagnostic, Diff, DiffId, Document, DocumentState, Editor, EditorError, FileDiagnostics, Mention,
     OpenFile, Position, Range, Saved, Selection, Severity, Tab, Verdict,
 };
+pub use jackfield_workbench::{KernelSetup, LanguageServerSetup, LanguageServers, Surroundings};
 pub use link::{Link, LinkError};
+pub use linked::{LinkedEditor, lock_folder};
 pub use lock_file::{LockFileError, running};
 pub use notices::Notices;
-pub use plain::Plain;
+pub use plain::{NO_PROBLEMS, Plain, problems};
 pub use serving::{Ide, Options, ServeError, serve};
 pub use token::NoToken;
 pub use workspace::WorkspaceError;

@@ -1,6 +1,6 @@
 //! No editor at all: the files on disk, a terminal, and whatever `$VISUAL` names.
 //!
-//! It has no tabs, no selection and no problems to tell of. With a terminal of its own it shows a diff and asks; without
+//! It has no tabs and no selection; problems it knows from language servers, if there are any. With a terminal of its own it shows a diff and asks; without
 //! one it says that it cannot, and the CLI asks in its own terminal. The one rule it keeps: what a person did not
 //! answer is no yes.
 
@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jackfield_workbench::LanguageServers;
 use similar::TextDiff;
 use tokio::process::Command;
 
@@ -23,6 +24,7 @@ use crate::editor::{
 pub struct Plain {
     terminal: Option<Arc<Terminal>>,
     visual: Option<OsString>,
+    servers: Option<Arc<LanguageServers>>,
 }
 
 #[derive(Debug)]
@@ -40,7 +42,14 @@ impl Plain {
             let output = console.output();
             Arc::new(Terminal { console: tokio::sync::Mutex::new(console), output, shown: Mutex::default() })
         });
-        Self { terminal, visual }
+        Self { terminal, visual, servers: None }
+    }
+
+    /// With language servers that know of problems.
+    #[must_use]
+    pub fn with_language_servers(mut self, servers: Arc<LanguageServers>) -> Self {
+        self.servers = Some(servers);
+        self
     }
 
     async fn decide(&self, id: DiffId, diff: Diff) -> Result<Verdict, EditorError> {
@@ -118,8 +127,12 @@ impl Editor for Plain {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn diagnostics(&self, _path: Option<PathBuf>) -> Answer<'_, Vec<FileDiagnostics>> {
-        Box::pin(async { Ok(Vec::new()) })
+    fn diagnostics(&self, path: Option<PathBuf>) -> Answer<'_, Vec<FileDiagnostics>> {
+        Box::pin(problems(self.servers.as_deref(), path))
+    }
+
+    fn without_diagnostics(&self) -> Option<&'static str> {
+        self.servers.is_none().then_some(NO_PROBLEMS)
     }
 
     fn document_state(&self, _path: PathBuf) -> Answer<'_, Option<DocumentState>> {
@@ -129,6 +142,26 @@ impl Editor for Plain {
     fn save(&self, _path: PathBuf) -> Answer<'_, Option<Saved>> {
         Box::pin(async { Ok(None) })
     }
+}
+
+/// What is said where nobody knows of problems.
+pub const NO_PROBLEMS: &str =
+    "Nobody looks for problems here: no language server is configured (`tools.language_servers`).";
+
+/// Problems that language servers know of, as an editor tells them.
+pub async fn problems(
+    servers: Option<&LanguageServers>,
+    path: Option<PathBuf>,
+) -> Result<Vec<FileDiagnostics>, EditorError> {
+    let Some(servers) = servers else { return Ok(Vec::new()) };
+    let found = match path {
+        Some(path) => {
+            let diagnostics = servers.diagnostics(&path).await;
+            diagnostics.map(|diagnostics| vec![FileDiagnostics { path, diagnostics }])
+        }
+        None => servers.known().await,
+    };
+    found.map_err(|error| EditorError::Unable(error.to_string()))
 }
 
 impl Terminal {

@@ -21,6 +21,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use jackfield_workbench::{Kernel, KernelSetup};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -52,7 +53,7 @@ const HEAD: usize = 16 * 1024;
 const MESSAGE: usize = 64 * 1024 * 1024;
 
 /// What a server is to serve.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// What the CLI calls the editor.
     pub name: String,
@@ -62,6 +63,8 @@ pub struct Options {
     pub lock_folders: Vec<PathBuf>,
     /// The port; 0 takes any free one.
     pub port: u16,
+    /// The kernel in which code runs; it works in the first folder. Without one no code runs.
+    pub kernel: Option<KernelSetup>,
 }
 
 /// Why a server did not begin.
@@ -110,7 +113,8 @@ pub async fn serve(options: Options, editor: Arc<dyn Editor>) -> Result<Ide, Ser
         .collect::<Result<_, _>>()?;
 
     let notices = Notices::new(Arc::clone(&workspace));
-    let bench = Bench { editor, workspace, notices: notices.clone(), diffs: AtomicU64::new(0) };
+    let kernel = options.kernel.map(Kernel::new);
+    let bench = Bench { editor, workspace, notices: notices.clone(), diffs: AtomicU64::new(0), kernel };
     let shared = Arc::new(Shared {
         name: options.name,
         gate: Gate::new(port, token),

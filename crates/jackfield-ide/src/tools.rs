@@ -6,6 +6,7 @@
 
 mod call;
 mod catalogue;
+mod code;
 mod documents;
 mod looking;
 mod search;
@@ -13,6 +14,7 @@ mod search;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use jackfield_workbench::{Kernel, KernelError};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 
@@ -31,6 +33,7 @@ pub(crate) struct Bench {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) notices: Notices,
     pub(crate) diffs: AtomicU64,
+    pub(crate) kernel: Option<Kernel>,
 }
 
 /// Why a tool did not work: said to the CLI, and by it to the model.
@@ -40,6 +43,8 @@ pub(crate) enum ToolError {
     Editor(#[from] EditorError),
     #[error(transparent)]
     Path(#[from] PathError),
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
     #[error("cannot run code: this editor has no Jupyter kernel")]
     NoKernel,
 }
@@ -64,7 +69,7 @@ impl Bench {
             Call::GetDiagnostics(of) => self.diagnostics(of).await,
             Call::CheckDocumentDirty(document) => self.check_dirty(document).await,
             Call::SaveDocument(document) => self.save(document).await,
-            Call::ExecuteCode(_) => Err(ToolError::NoKernel),
+            Call::ExecuteCode(call) => self.execute_code(call.code).await,
         };
         outcome.unwrap_or_else(|error| CallToolResult::error(vec![ContentBlock::text(error.to_string())]))
     }

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn however_the_wall_clock_jumps_deadlines_pass_when_they_should_and_events_follow_it() {
+    async fn f24_however_the_wall_clock_jumps_deadlines_pass_when_they_should_and_events_follow_it() {
         const HOUR: u64 = 3_600_000;
         for seed in 0..200 {
             let mut dice = Dice(seed);

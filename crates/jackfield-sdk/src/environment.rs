@@ -3,10 +3,12 @@
 //! Nothing is read from this process or from a file: it is a function of what is inherited and of the
 //! options. The one rule it keeps: files of an opened folder add nothing to it.
 
+mod quiet;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use crate::options::{Options, Switch};
+use crate::options::{Options, Switch, Trust};
 
 /// A whole environment, by name.
 pub type Environment = BTreeMap<OsString, OsString>;
@@ -46,7 +48,8 @@ const SESSION_STATE_EVENTS: &str = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS";
 const FILE_CHECKPOINTS: &str = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING";
 
 /// The CLI's environment: what is inherited (the user's, as a rule [`std::env::vars_os`]) without the deny
-/// list, then what the options stand for, then the variables that the options name.
+/// list, then what the options stand for, then the variables that the options name. In a folder that is not
+/// trusted, also what keeps the CLI from what it would take from there whatever its settings say.
 pub fn environment(
     inherited: impl IntoIterator<Item = (OsString, OsString)>,
     options: &Options,
@@ -65,11 +68,17 @@ pub fn environment(
             Switch::Off => environment.remove(&OsString::from(name)),
         };
     }
+    if options.trust == Trust::Untrusted {
+        environment.extend(quiet::VARIABLES.map(|(name, value)| (name.into(), value.into())));
+    }
     for (name, value) in &options.variables.0 {
         match value {
             Some(value) => environment.insert(name.clone(), value.clone()),
             None => environment.remove(name),
         };
+    }
+    if options.trust == Trust::Untrusted {
+        quiet::still_git(&mut environment);
     }
     environment
 }
@@ -105,21 +114,22 @@ mod tests {
             ("PATH", "/bin"),
             ("PWD", "/ws"),
         ]);
-        assert_eq!(of(&inherited, &Options::new("/ws")), expected);
+        assert_eq!(of(&inherited, &Options::new("/ws").trust(Trust::Trusted)), expected);
     }
 
     #[test]
     fn what_is_denied_does_not_pass() {
         let mut inherited = DENIED.map(|name| (name, "inherited")).to_vec();
         inherited.extend([("JACKFIELD_TOKEN", "inherited"), (SESSION_STATE_EVENTS, "inherited")]);
-        let options =
-            Options::new("relative").session_state_events(Switch::Off).file_checkpoints(Switch::Off);
+        let options = Options::new("relative").trust(Trust::Trusted);
+        let options = options.session_state_events(Switch::Off).file_checkpoints(Switch::Off);
         assert_eq!(of(&inherited, &options), pairs([("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")]));
     }
 
     #[test]
     fn names_in_the_options_win() {
         let options = Options::new("/ws")
+            .trust(Trust::Trusted)
             .variable("DEBUG", "1")
             .variable(FILE_CHECKPOINTS, "0")
             .without_variable("PATH")
@@ -128,5 +138,29 @@ mod tests {
         let expected =
             pairs([(FILE_CHECKPOINTS, "0"), ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"), ("DEBUG", "1")]);
         assert_eq!(of(&[("PATH", "/bin"), ("DEBUG", "*")], &options), expected);
+    }
+
+    #[test]
+    fn an_untrusted_folder_is_met_quietly_whatever_was_inherited() {
+        let inherited =
+            [("CLAUDE_CODE_DISABLE_CRON", "0"), ("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "a.b")];
+        let options =
+            Options::new("relative").session_state_events(Switch::Off).file_checkpoints(Switch::Off);
+        let expected = pairs([
+            ("CLAUDE_CODE_DISABLE_CRON", "1"),
+            ("CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS", "1"),
+            ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
+            ("GIT_CONFIG_COUNT", "2"),
+            ("GIT_CONFIG_KEY_0", "a.b"),
+            ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
+            ("GIT_CONFIG_VALUE_1", ""),
+        ]);
+        assert_eq!(of(&inherited, &options), expected);
+        // What a person sets for their CLI is theirs to set; for git it comes on top.
+        let own = options.variable("CLAUDE_CODE_DISABLE_CRON", "0").without_variable("GIT_CONFIG_COUNT");
+        let of_own = of(&inherited, &own);
+        for (name, value) in [("CLAUDE_CODE_DISABLE_CRON", "0"), ("GIT_CONFIG_COUNT", "1")] {
+            assert!(of_own.contains(&(name.to_owned(), value.to_owned())), "{of_own:?}");
+        }
     }
 }

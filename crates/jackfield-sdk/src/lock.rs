@@ -6,7 +6,10 @@
 //!
 //! The one rule it keeps: the operating system's lock on the file is the truth, because it ends with its
 //! process whatever happens to that; what is written in the file says who it is. A record that outlived its
-//! owner is a stale lock: it is taken over, and what its run left alive is killed first.
+//! owner is a stale lock: it is taken over, and what its run left alive is killed first. The steps to that are
+//! decided in `lease`; here they are taken on this machine.
+
+mod lease;
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -17,10 +20,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jackfield_api::Timestamp;
 use jackfield_wire::SessionId;
 use rustix::fs::OFlags;
-use serde::{Deserialize, Serialize};
 
 use crate::history::is_session_id;
 use crate::tree::{self, ProcessId};
+use lease::{Ground, Locked, Next, Record, Step, advance};
 
 /// How often a file that its owner removed in the meantime is made anew.
 const ATTEMPTS: usize = 1000;
@@ -76,19 +79,6 @@ pub enum LockError {
     },
 }
 
-/// What stands in the file: one JSON object.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Record {
-    process: u32,
-    /// The process's start, in ticks since the machine's: the number alone may be somebody else's by now.
-    started: u64,
-    /// The machine's start: after another one, neither means anything.
-    boot: String,
-    since: u64,
-    /// The marker of the CLI that the owner runs.
-    run: Option<String>,
-}
-
 impl Lock {
     /// Becomes the session's owner. `folder` holds one file per owned session, and is made if it is missing.
     ///
@@ -99,30 +89,27 @@ impl Lock {
         }
         let path = folder.join(format!("{session}.lock"));
         let fault = |source| LockError::File { path: path.clone(), source };
+        let owned = |owner| LockError::Owned { session: session.clone(), owner };
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fault)?;
-        for _ in 0..ATTEMPTS {
-            let mut file = open(&path).map_err(fault)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    let owner = Record::read(&mut file).map(|record| record.owner());
-                    return Err(LockError::Owned { session: session.clone(), owner });
+        let machine = Machine { path: &path };
+        let (mut step, mut attempts) = (Step::Open, 0);
+        loop {
+            if matches!(step, Step::Open) {
+                attempts += 1;
+                if attempts > ATTEMPTS {
+                    // So many owners came and went that this is no longer bad luck.
+                    return Err(owned(None));
                 }
-                Err(TryLockError::Error(source)) => return Err(fault(source)),
             }
-            // The owner removed the file while it was being opened: this lock is on nothing.
-            if !is_still_at(&file, &path).map_err(fault)? {
-                continue;
-            }
-            if let Some(earlier) = Record::read(&mut file) {
-                earlier.end_what_is_left(session)?;
-            }
-            let mut lock = Self { file, path: path.clone(), record: Record::of_this_process() };
-            lock.write().map_err(fault)?;
-            return Ok(lock);
+            step = match advance(&machine, step).map_err(fault)? {
+                Next::Step(step) => step,
+                Next::Owned(file, record) => return Ok(Self { file, path, record }),
+                Next::Refused(owner) => return Err(owned(owner)),
+                Next::LeftBehind(process) => {
+                    return Err(LockError::LeftBehind { session: session.clone(), process });
+                }
+            };
         }
-        // So many owners came and went that this is no longer bad luck.
-        Err(LockError::Owned { session: session.clone(), owner: None })
     }
 
     /// Notes the marker of the run, so that whoever takes over can end what is left of it.
@@ -132,10 +119,7 @@ impl Lock {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        let text = serde_json::to_vec(&self.record)?;
-        self.file.rewind()?;
-        self.file.write_all(&text)?;
-        self.file.set_len(text.len() as u64)
+        write(&mut self.file, &self.record)
     }
 }
 
@@ -149,11 +133,45 @@ impl Drop for Lock {
     }
 }
 
-impl Record {
-    fn of_this_process() -> Self {
+/// This machine's files and processes.
+struct Machine<'a> {
+    path: &'a Path,
+}
+
+impl Ground for Machine<'_> {
+    type File = File;
+
+    fn open(&self) -> io::Result<File> {
+        open(self.path)
+    }
+
+    fn try_lock(&self, file: &File) -> io::Result<Locked> {
+        match file.try_lock() {
+            Ok(()) => Ok(Locked::Mine),
+            Err(TryLockError::WouldBlock) => Ok(Locked::Others),
+            Err(TryLockError::Error(source)) => Err(source),
+        }
+    }
+
+    fn is_still_there(&self, file: &File) -> io::Result<bool> {
+        is_still_at(file, self.path)
+    }
+
+    fn read(&self, file: &mut File) -> Option<Record> {
+        let mut text = Vec::new();
+        file.rewind().ok()?;
+        file.take(LONGEST_RECORD).read_to_end(&mut text).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    fn write(&self, file: &mut File, record: &Record) -> io::Result<()> {
+        write(file, record)
+    }
+
+    fn record(&self) -> Record {
         let process = std::process::id();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self {
+        Record {
             process,
             started: tree::started(ProcessId(process)).unwrap_or_default(),
             boot: boot(),
@@ -162,35 +180,21 @@ impl Record {
         }
     }
 
-    /// None for an empty file, and for one that somebody else wrote.
-    fn read(file: &mut File) -> Option<Self> {
-        let mut text = Vec::new();
-        file.rewind().ok()?;
-        file.take(LONGEST_RECORD).read_to_end(&mut text).ok()?;
-        serde_json::from_slice(&text).ok()
+    fn started(&self, process: ProcessId) -> Option<u64> {
+        tree::started(process)
     }
 
-    fn owner(&self) -> Owner {
-        Owner { process: ProcessId(self.process), since: Timestamp(self.since) }
-    }
-
-    /// The record of an owner that does not hold the lock any more.
-    fn end_what_is_left(&self, session: &SessionId) -> Result<(), LockError> {
-        if self.boot != boot() {
-            return Ok(());
-        }
-        // On file systems whose locks do not work the record is all there is.
-        if self.process != std::process::id() && tree::started(ProcessId(self.process)) == Some(self.started)
-        {
-            return Err(LockError::Owned { session: session.clone(), owner: Some(self.owner()) });
-        }
-        let Some(marker) = &self.run else { return Ok(()) };
+    fn end(&self, marker: &str) -> Option<ProcessId> {
         tree::kill_marked(marker);
-        match tree::marked(marker).first() {
-            Some(process) => Err(LockError::LeftBehind { session: session.clone(), process: *process }),
-            None => Ok(()),
-        }
+        tree::marked(marker).first().copied()
     }
+}
+
+fn write(file: &mut File, record: &Record) -> io::Result<()> {
+    let text = serde_json::to_vec(record)?;
+    file.rewind()?;
+    file.write_all(&text)?;
+    file.set_len(text.len() as u64)
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_api::{Seq, TurnNumber};
@@ -23,6 +24,8 @@ use jackfield_core::session::Bypass;
 use jackfield_wire::{DEFAULT_LINE_LIMIT, McpServer, PermissionMode, SessionId, Uuid};
 use serde_json::{Map, Value};
 
+use crate::journal::Journal;
+use crate::tail::RawTail;
 pub use values::{
     DebugFilter, Effort, PermissionPrompts, Plugin, Prompt, SettingSource, Settings, Switch, Thinking,
     ThinkingDisplay, Trust, Worktree,
@@ -124,6 +127,8 @@ pub struct Options {
     pub(crate) line_limit: usize,
     pub(crate) transcript: Switch,
     pub(crate) locks: Option<PathBuf>,
+    pub(crate) raw_tail: Option<Arc<RawTail>>,
+    pub(crate) journal: Option<Arc<dyn Journal>>,
 }
 
 /// The session of a host that a run is part of: its events go on where those of earlier runs ended.
@@ -217,6 +222,8 @@ impl Options {
             line_limit: DEFAULT_LINE_LIMIT,
             transcript: Switch::On,
             locks: None,
+            raw_tail: None,
+            journal: None,
         }
     }
 }

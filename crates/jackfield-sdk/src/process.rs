@@ -91,6 +91,11 @@ impl Leash {
         }
     }
 
+    /// The process's number, while it was not waited for.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         match signal {
             // A living guard must do it itself: it also knows those that have lost the marker.

@@ -5,6 +5,7 @@
 
 mod calls;
 mod pipes;
+mod telling;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,6 +34,7 @@ use crate::process::{Leash, Process};
 use crate::raw::{Direction, RawLines};
 use crate::start::{self, Origin};
 use crate::stderr::StandardError;
+use crate::tail::Recorder;
 use crate::turn::{TurnError, TurnResult, Turns};
 use crate::writer::{self, Write, Written};
 use crate::{Version, locate};
@@ -81,6 +83,7 @@ pub(crate) struct Task {
     next_command: u64,
     /// Events of this wake-up.
     told: Vec<Event>,
+    recorder: Recorder,
     to_stdin: mpsc::Sender<Write>,
     leash: Leash,
     calls: Calls,
@@ -147,6 +150,7 @@ pub(crate) fn run(
 ) -> impl Future<Output = ()> + Send {
     let (open, to_stdin, leash) = Open::of(process);
     let options = &parts.origin.options;
+    let recorder = Recorder::new(options.raw_tail.clone());
     let mut task = Task {
         machine: parts.machine,
         transcript: options.transcript.is_on().then(Transcript::new),
@@ -161,6 +165,7 @@ pub(crate) fn run(
         answered: Vec::new(),
         next_command: 0,
         told: Vec::new(),
+        recorder,
         to_stdin,
         leash,
         clock: Clock::new(Instant::now(), SystemTime::now()),
@@ -171,6 +176,7 @@ pub(crate) fn run(
     };
     // Nobody else may drive this session until its last process is gone.
     let mut lock = parts.lock;
+    task.name_process();
     task.feed(Input::Started(launch));
     task.flush();
 
@@ -300,6 +306,7 @@ impl Task {
                 let open;
                 (open, self.to_stdin, self.leash) = Open::of(process);
                 self.calls = Calls::new(&self.origin.callbacks);
+                self.name_process();
                 self.feed(Input::Started(launch));
                 let id = self.name_command();
                 self.feed(Input::Request(id, By::Host, HostRequest::Initialize(Box::new(initialize))));
@@ -324,7 +331,9 @@ impl Task {
             Line::Whole(bytes) => {
                 let decoded = decode(bytes);
                 self.raw.pass(Direction::FromCli, || &*decoded.text);
+                self.recorder.begin(|tail| tail.take(Direction::FromCli, &decoded.text));
                 self.feed(Input::Line(decoded));
+                self.recorder.end(self.now());
             }
             Line::TooLong { length } => self.feed(Input::LongLine { length: *length }),
         }
@@ -388,7 +397,9 @@ impl Task {
         match done {
             Written::Line(message, by) => {
                 self.raw.pass(Direction::ToCli, || message.encode());
+                self.recorder.begin(|tail| tail.take(Direction::ToCli, &message.encode()));
                 self.feed(Input::Sent(OutboundMessage::Known(*message), by));
+                self.recorder.end(self.now());
             }
             Written::Closed => self.feed(Input::StdinClosed),
             Written::Failed(error) if error.kind() == io::ErrorKind::TimedOut => self.act(Signal::Kill),
@@ -419,13 +430,16 @@ impl Task {
     /// Hands an input to the machine and does what it wants done.
     fn feed(&mut self, input: Input<'_>) {
         let now = self.now();
-        self.machine.handle(now, input);
+        self.handle(now, input);
         while let Some(output) = self.machine.poll() {
             match output {
                 Output::Event(event) => {
+                    self.recorder.made(event.seq);
                     self.see(&event);
                     self.told.push(event);
-                    if self.told.len() == TOLD {
+                    // The failure of a turn is told together with its end.
+                    let ends = self.told.last().is_some_and(|event| matches!(event.body, Body::Complete(_)));
+                    if self.told.len() >= TOLD && !ends {
                         self.log.append(&mut self.told);
                     }
                 }
@@ -433,7 +447,7 @@ impl Task {
                 Output::CloseStdin => self.write(Write::Close),
                 Output::Signal(signal) => {
                     self.leash.signal(signal);
-                    self.machine.handle(now, Input::Signalled(signal));
+                    self.handle(now, Input::Signalled(signal));
                 }
                 Output::Answer(id, result) => {
                     if let Some(choice) = self.choices.remove(&id)
@@ -458,7 +472,7 @@ impl Task {
         if let Err(mpsc::error::TrySendError::Full(_)) = self.to_stdin.try_send(write) {
             // It is so far behind that it does not read any more.
             self.leash.signal(Signal::Kill);
-            self.machine.handle(self.now(), Input::Signalled(Signal::Kill));
+            self.handle(self.now(), Input::Signalled(Signal::Kill));
         }
     }
 
@@ -490,6 +504,7 @@ impl Task {
         // A session that waits holds no room for events.
         self.told = Vec::new();
         self.log.tell();
+        self.pause_journal();
         for (answer, result) in self.answered.drain(..) {
             // Who no longer waits does not mind.
             let _ = answer.send(result);

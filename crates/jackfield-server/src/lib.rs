@@ -10,6 +10,8 @@
 //! * `router`, `routes` – from a request to its answer; [`openapi`] describes them
 //! * `socket` – a WebSocket connection
 //! * `page` – the embedded page
+//! * [`Board`] – what an interactive CLI shows to an editor
+//! * [`Dictating`] – what understands speech
 //! * `tls` – certificates
 //! * [`running`] – asking a server that runs already
 
@@ -17,7 +19,9 @@ mod access;
 mod admission;
 mod doorstep;
 mod dress;
+mod editor;
 mod given;
+mod metrics;
 mod page;
 mod refusal;
 mod router;
@@ -25,12 +29,16 @@ mod routes;
 pub mod running;
 mod serving;
 mod socket;
+mod speech;
 mod tls;
 
 pub use access::OpenError;
 pub use access::names::{NoBasePath, NoName};
 pub use access::secret::NoSecret;
 pub use doorstep::doorstep;
+pub use editor::{Board, Full, Proposal};
+pub use metrics::{ServingMetrics, serve_metrics};
 pub use routes::openapi;
 pub use serving::{Listen, SOCKET, ServeError, Serving, serve};
+pub use speech::{Dictating, Instead};
 pub use tls::{Fingerprint, TlsError, Transport};

@@ -19,9 +19,11 @@ use crate::access::gate::Gate;
 use crate::access::{Access, Caller, CallerKind, KeyShown};
 use crate::admission::Arrival;
 use crate::dress::dress;
+use crate::editor::Board;
 use crate::page::page;
 use crate::refusal::Refusal;
 use crate::routes;
+use crate::speech::Dictating;
 
 /// How large a body may be, where a route does not say otherwise.
 const BODY: usize = 1024 * 1024;
@@ -34,6 +36,10 @@ pub(crate) const HEAD: usize = 32 * 1024;
 pub(crate) struct Server {
     pub(crate) host: Host,
     pub(crate) access: Arc<Access>,
+    /// What an interactive CLI shows here, if the host is its editor.
+    pub(crate) editor: Option<Board>,
+    /// What understands speech.
+    pub(crate) speech: Dictating,
     /// Done when the server stops.
     pub(crate) stopping: CancellationToken,
     /// The connections that are still there.

@@ -6,10 +6,13 @@
 mod commands;
 mod description;
 mod devices;
+mod editor;
 mod files;
 mod host;
 mod login;
+pub(crate) mod metrics;
 mod sessions;
+mod speech;
 mod trust;
 
 use axum::extract::DefaultBodyLimit;
@@ -42,13 +45,21 @@ pub(crate) fn view() -> OpenApiRouter<Server> {
         .routes(routes!(host::search))
         .routes(routes!(host::costs))
         .routes(routes!(host::settings))
+        .routes(routes!(metrics::metrics))
+        .routes(routes!(metrics::processes))
+        .routes(routes!(editor::editor))
+        .routes(routes!(speech::speech))
         // Which commands are allowed is decided by the host, one by one.
         .merge(commands.layer(DefaultBodyLimit::max(COMMAND)))
 }
 
 /// For who may answer: also what is in files.
 pub(crate) fn answer() -> OpenApiRouter<Server> {
+    // A verdict may have the whole of a file.
+    let verdicts = OpenApiRouter::new().routes(routes!(editor::diff, editor::decide));
     OpenApiRouter::new()
+        .routes(routes!(editor::file))
+        .merge(verdicts.layer(DefaultBodyLimit::max(COMMAND)))
         .routes(routes!(sessions::export))
         .routes(routes!(files::files))
         .routes(routes!(files::file))
@@ -64,6 +75,9 @@ pub(crate) fn admin() -> OpenApiRouter<Server> {
         .routes(routes!(host::history))
         .routes(routes!(files::folders))
         .routes(routes!(trust::trust, trust::set_trust))
+        .routes(routes!(trust::folders, trust::forget))
+        .routes(routes!(sessions::lines))
+        .routes(routes!(metrics::debug, metrics::set_debug))
         .routes(routes!(login::ticket))
         .routes(routes!(devices::devices))
         .routes(routes!(devices::revoke))

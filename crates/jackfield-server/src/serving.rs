@@ -34,7 +34,9 @@ use crate::access::names::{Names, NoBasePath, NoName, Scheme};
 use crate::access::secret::NoSecret;
 use crate::access::{Access, OpenError};
 use crate::admission::{Arrival, Places};
+use crate::editor::Board;
 use crate::router::{HEAD, Server, below, router};
+use crate::speech::Dictating;
 use crate::tls::{Fingerprint, TlsError, Transport, tls};
 
 /// The name of the Unix socket in the data folder.
@@ -61,13 +63,25 @@ pub struct Listen {
     pub names: Vec<String>,
     /// The path that a proxy puts before ours; empty, or such as `/jackfield`.
     pub base_path: String,
+    /// What an interactive CLI shows here, if the host is its editor.
+    pub editor: Option<Board>,
+    /// What understands speech.
+    pub speech: Dictating,
 }
 
 impl Listen {
     /// On a loopback address, under no other name.
     pub fn new(address: SocketAddr, folder: impl Into<PathBuf>) -> Self {
         let (names, base_path) = (Vec::new(), String::new());
-        Self { address, folder: folder.into(), transport: Transport::Plain, names, base_path }
+        Self {
+            address,
+            folder: folder.into(),
+            transport: Transport::Plain,
+            names,
+            base_path,
+            editor: None,
+            speech: Dictating::default(),
+        }
     }
 }
 
@@ -125,7 +139,8 @@ pub async fn serve(host: Host, listen: Listen) -> Result<Serving, ServeError> {
     let socket = listen.folder.join(SOCKET);
     let local = bind(&socket).map_err(|source| ServeError::Socket { path: socket.clone(), source })?;
 
-    let server = Server { host, access, stopping: CancellationToken::new(), connections: TaskTracker::new() };
+    let (stopping, connections) = (CancellationToken::new(), TaskTracker::new());
+    let server = Server { host, access, editor: listen.editor, speech: listen.speech, stopping, connections };
     let (acceptor, fingerprint) = tls.map(|tls| (tls.acceptor, tls.fingerprint)).unzip();
     let doorman =
         Doorman { router: router(&server), server: server.clone(), places: Arc::default(), acceptor };

@@ -3,6 +3,9 @@
 //! What the frames say is the contract's business, what comes of a command the host's. The one rule it keeps: a
 //! connection ends with a code that says why, and whatever it had is to be had again with a cursor.
 
+#[cfg(test)]
+mod autobahn;
+mod dictation;
 mod ending;
 mod reading;
 mod writing;
@@ -34,6 +37,10 @@ const BATCH: usize = 64 * 1024;
 /// How large what we send may be at most: more than any event can have. Nothing of this is kept in memory; a frame is
 /// only taken when the one before it is written.
 const LARGEST: usize = 256 * 1024 * 1024;
+/// What a server says that is an editor.
+const EDITOR: &str = "editor";
+/// What a server says that may understand speech; whether it does now is at `GET /api/speech`.
+const DICTATION: &str = "dictation";
 /// How long a client has to say hello.
 const HELLO: Duration = Duration::from_secs(10);
 /// How long the other side has to take the end of a connection.
@@ -53,14 +60,19 @@ pub(crate) async fn socket(
     let upgrade =
         upgrade.map_err(|rejection| Refusal::new(rejection.status(), "invalid", rejection.body_text()))?;
     let connections = server.connections.clone();
-    let response = upgrade
-        .max_message_size(FRAME)
-        .max_frame_size(FRAME)
+    let response = bounded(upgrade, FRAME)
+        .on_upgrade(move |socket| connections.track_future(attend(server, arrival, caller, socket)));
+    Ok(response)
+}
+
+/// A WebSocket with limits, the largest message among them.
+fn bounded(upgrade: WebSocketUpgrade, largest: usize) -> WebSocketUpgrade {
+    upgrade
+        .max_message_size(largest)
+        .max_frame_size(largest)
         .read_buffer_size(4 * 1024)
         .write_buffer_size(BATCH)
         .max_write_buffer_size(LARGEST)
-        .on_upgrade(move |socket| connections.track_future(attend(server, arrival, caller, socket)));
-    Ok(response)
 }
 
 async fn attend(server: Server, arrival: Arrival, caller: Caller, socket: WebSocket) {
@@ -102,12 +114,15 @@ async fn converse(
     };
     arrival.admit();
     let client = Client::new(caller.name(&hello.client), caller.scope);
+    let capabilities = [(EDITOR, server.editor.is_some()), (DICTATION, server.speech.speech.is_some())];
+    let capabilities =
+        capabilities.iter().filter(|(_, has)| *has).map(|(name, _)| (*name).to_owned()).collect();
     let answer = ServerHello {
         version: VERSION,
         server_version: env!("CARGO_PKG_VERSION").to_owned(),
         host_id: server.host.id().to_owned(),
         scope: caller.scope,
-        capabilities: Vec::new(),
+        capabilities,
     };
     if sink.send(text(&ServerFrame::Hello(answer))).await.is_err() {
         return Ending::Gone;
@@ -116,8 +131,13 @@ async fn converse(
     let (orders, taken) = mpsc::channel(ORDERS);
     let pulse = Pulse::default();
     tokio::select! {
-        ending = reading::read(&server.host, &client, stream, orders, &pulse) => ending,
-        ending = writing::write(&server.host, sink, taken, &pulse) => ending,
+        ending = reading::read(server, &client, stream, orders, &pulse) => ending,
+        ending = writing::write(server, sink, taken, &pulse) => {
+            if matches!(ending, Ending::TooSlow) {
+                server.host.count_slow_reader();
+            }
+            ending
+        }
     }
 }
 

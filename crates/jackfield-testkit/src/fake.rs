@@ -34,8 +34,19 @@ pub enum FakeStep {
     Expect(Value),
     /// Read lines until one contains this; the others are ignored.
     Await(Value),
-    /// Write a line. The texts `$request_id` and `$uuid` become those of the last line that was read.
+    /// Write a line. The texts `$request_id` and `$uuid` become those of the last line that was read, `$session`
+    /// the session's name, and `$unique`, here and in what is waited for, a name that no other
+    /// [`Scenes`](FakeStep::Scenes) has.
     Send(Value),
+    /// Read a line and do the steps of the first scene that it fits; the end of standard input ends the program.
+    Scenes(Vec<Scene>),
+    /// Do these steps so many times.
+    Repeat {
+        /// How often.
+        times: u64,
+        /// The steps.
+        steps: Vec<FakeStep>,
+    },
     /// Write bytes without a newline.
     SendRaw(Bytes),
     /// Wait some seconds.
@@ -52,6 +63,15 @@ pub enum FakeStep {
     Hang(Nothing),
     /// End with this code.
     Exit(u8),
+}
+
+/// What to do about a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scene {
+    /// What the line must contain (see [`crate::matching`]).
+    pub when: Value,
+    /// What is done then.
+    pub steps: Vec<FakeStep>,
 }
 
 /// Bytes in a script.
@@ -162,52 +182,124 @@ pub fn program() -> Result<PathBuf, ScriptError> {
     candidates.into_iter().find(|path| path.is_file()).ok_or(ScriptError::NotBuilt(missing))
 }
 
-/// Plays a script, and gives the exit code.
+/// Plays a script in a session of this name, and gives the exit code.
 pub fn play(
     steps: &[FakeStep],
-    mut input: impl BufRead,
-    mut output: impl Write,
-    mut errors: impl Write,
+    session: &str,
+    input: impl BufRead,
+    output: impl Write,
+    errors: impl Write,
 ) -> Result<u8, PlayError> {
-    let mut last = Value::Null;
-    for (number, step) in (1..).zip(steps) {
+    let session = session.to_owned();
+    let mut player = Player { session, input, output, errors, last: Value::Null, scenes: 0 };
+    player.play(steps).map(Option::unwrap_or_default)
+}
+
+/// A script while it is played.
+struct Player<I, O, E> {
+    session: String,
+    input: I,
+    output: O,
+    errors: E,
+    /// The last line that was read.
+    last: Value,
+    /// How many scenes there were.
+    scenes: u64,
+}
+
+impl<I: BufRead, O: Write, E: Write> Player<I, O, E> {
+    /// Plays steps; the exit code, if they end the program.
+    fn play(&mut self, steps: &[FakeStep]) -> Result<Option<u8>, PlayError> {
+        for (number, step) in (1..).zip(steps) {
+            if let Some(code) = self.step(number, step)? {
+                return Ok(Some(code));
+            }
+        }
+        Ok(None)
+    }
+
+    fn step(&mut self, number: usize, step: &FakeStep) -> Result<Option<u8>, PlayError> {
         let pipe = |source| PlayError::Pipe { number, source };
         match step {
             FakeStep::Version(_) => {}
             FakeStep::Expect(pattern) => {
-                let line = read_line(&mut input).map_err(pipe)?;
-                last = matched(number, pattern, line)?;
+                let line = read_line(&mut self.input).map_err(pipe)?;
+                self.last = matched(number, &self.filled(pattern), line)?;
             }
-            FakeStep::Await(pattern) => loop {
-                let line = read_line(&mut input).map_err(pipe)?;
-                if line.is_none() || line.as_ref().is_some_and(|line| line_contains(line, pattern)) {
-                    last = matched(number, pattern, line)?;
-                    break;
+            FakeStep::Await(pattern) => {
+                let pattern = self.filled(pattern);
+                loop {
+                    let line = read_line(&mut self.input).map_err(pipe)?;
+                    if line.is_none() || line.as_ref().is_some_and(|line| line_contains(line, &pattern)) {
+                        self.last = matched(number, &pattern, line)?;
+                        break;
+                    }
                 }
-            },
-            FakeStep::Send(message) => {
-                writeln!(output, "{}", filled(message, &last)).map_err(pipe)?;
             }
-            FakeStep::SendRaw(bytes) => output.write_all(&bytes.decode().map_err(pipe)?).map_err(pipe)?,
+            FakeStep::Scenes(scenes) => {
+                let Some(line) = read_line(&mut self.input).map_err(pipe)? else { return Ok(Some(0)) };
+                let Some(scene) = scenes.iter().find(|scene| line_contains(&line, &scene.when)) else {
+                    let expected = "the beginning of a scene".into();
+                    return Err(PlayError::Unexpected { number, expected, got: line });
+                };
+                self.last = serde_json::from_str(&line).unwrap_or_default();
+                self.scenes += 1;
+                return self.play(&scene.steps);
+            }
+            FakeStep::Repeat { times, steps } => {
+                for _ in 0..*times {
+                    if let Some(code) = self.play(steps)? {
+                        return Ok(Some(code));
+                    }
+                }
+            }
+            FakeStep::Send(message) => {
+                let line = self.filled(message);
+                writeln!(self.output, "{line}").map_err(pipe)?;
+            }
+            FakeStep::SendRaw(bytes) => {
+                self.output.write_all(&bytes.decode().map_err(pipe)?).map_err(pipe)?;
+            }
             FakeStep::Sleep(seconds) => sleep(Duration::from_secs_f64(*seconds)),
-            FakeStep::Stderr(text) => writeln!(errors, "{text}").map_err(pipe)?,
-            FakeStep::Flood(flood) => flood.write(&mut output).map_err(pipe)?,
+            FakeStep::Stderr(text) => writeln!(self.errors, "{text}").map_err(pipe)?,
+            FakeStep::Flood(flood) => flood.write(&mut self.output).map_err(pipe)?,
             FakeStep::CloseStdout(_) => {
-                output.flush().map_err(pipe)?;
+                self.output.flush().map_err(pipe)?;
                 close_stdout().map_err(pipe)?;
             }
             FakeStep::AwaitEof(_) => {
-                io::copy(&mut input, &mut io::sink()).map_err(pipe)?;
+                io::copy(&mut self.input, &mut io::sink()).map_err(pipe)?;
             }
             FakeStep::Hang(_) => {
-                output.flush().map_err(pipe)?;
+                self.output.flush().map_err(pipe)?;
                 sleep(LONGEST_HANG);
             }
-            FakeStep::Exit(code) => return Ok(*code),
+            FakeStep::Exit(code) => return Ok(Some(*code)),
         }
-        output.flush().map_err(pipe)?;
+        self.output.flush().map_err(pipe)?;
+        Ok(None)
     }
-    Ok(0)
+
+    /// A message with the names in it that are only known now.
+    fn filled(&self, message: &Value) -> Value {
+        match message {
+            Value::String(text) => match text.as_str() {
+                "$request_id" => self.last["request_id"].clone(),
+                "$uuid" => self.last["uuid"].clone(),
+                "$session" => self.session.clone().into(),
+                text => text.replace("$unique", &self.unique()).into(),
+            },
+            Value::Array(parts) => parts.iter().map(|part| self.filled(part)).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|(name, value)| (name.clone(), self.filled(value))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn unique(&self) -> String {
+        format!("{}-{}", std::process::id(), self.scenes)
+    }
 }
 
 impl Bytes {
@@ -249,12 +341,6 @@ fn matched(number: usize, pattern: &Value, line: Option<String>) -> Result<Value
     Err(PlayError::Unexpected { number, expected: pattern.clone(), got })
 }
 
-fn filled(message: &Value, last: &Value) -> String {
-    ["request_id", "uuid"].iter().fold(message.to_string(), |text, field| {
-        text.replace(&format!("\"${field}\""), &last[*field].to_string())
-    })
-}
-
 #[expect(clippy::disallowed_methods, reason = "a program of its own, which waits because its script says so")]
 fn sleep(time: Duration) {
     std::thread::sleep(time);
@@ -276,7 +362,7 @@ mod tests {
 
     fn played(steps: &[FakeStep], input: &str) -> (Result<u8, String>, String) {
         let mut output = Vec::new();
-        let result = play(steps, input.as_bytes(), &mut output, io::sink());
+        let result = play(steps, "s", input.as_bytes(), &mut output, io::sink());
         (result.map_err(|error| error.to_string()), String::from_utf8(output).unwrap())
     }
 
@@ -303,6 +389,23 @@ mod tests {
     fn waiting_ignores_the_lines_before() {
         let steps = [FakeStep::Await(json!({"type": "b"})), FakeStep::Exit(0)];
         assert_eq!(played(&steps, "{\"type\":\"a\"}\nx\n{\"type\":\"b\"}\n").0, Ok(0));
+    }
+
+    #[test]
+    fn a_line_chooses_its_scene_and_the_end_of_input_is_the_end() {
+        let scene = |word: &str, said: &str| Scene {
+            when: json!({"text": {"$contains": word}}),
+            steps: vec![FakeStep::Send(json!({"said": said}))],
+        };
+        let steps = [FakeStep::Repeat {
+            times: 9,
+            steps: vec![FakeStep::Scenes(vec![scene("a", "one of $unique"), scene("b", "two")])],
+        }];
+        let (result, said) = played(&steps, "{\"text\":\"b\"}\n{\"text\":\"an a\"}\n");
+        let process = std::process::id();
+        assert_eq!(said, format!("{{\"said\":\"two\"}}\n{{\"said\":\"one of {process}-2\"}}\n"));
+        assert_eq!(result, Ok(0));
+        assert!(played(&steps, "{\"text\":\"c\"}\n").0.is_err());
     }
 
     #[test]

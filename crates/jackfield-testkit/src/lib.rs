@@ -14,6 +14,7 @@ mod lines;
 pub mod matching;
 pub mod places;
 pub mod processes;
+pub mod programs;
 pub mod recordings;
 pub mod shape;
 mod tape;

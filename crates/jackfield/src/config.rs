@@ -32,7 +32,13 @@ pub(crate) struct Config {
     pub(crate) data: Data,
     pub(crate) claude: Claude,
     pub(crate) limits: Limits,
+    pub(crate) tools: Tools,
+    pub(crate) ide: Editor,
     pub(crate) log: Log,
+    pub(crate) metrics: Metrics,
+    pub(crate) traces: Traces,
+    pub(crate) debug: Debug,
+    pub(crate) speech: Speech,
     pub(crate) demo: Demo,
 }
 
@@ -96,6 +102,23 @@ pub(crate) struct Limits {
     pub(crate) resume_after_limit: bool,
 }
 
+/// Programs that look at code and run it.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tools {
+    pub(crate) python: Option<PathBuf>,
+    pub(crate) code_seconds: u64,
+    pub(crate) language_servers: Vec<String>,
+    pub(crate) editor: bool,
+}
+
+/// The page as an editor.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Editor {
+    pub(crate) folders: Vec<PathBuf>,
+}
+
 /// What the host writes about itself.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -122,6 +145,50 @@ pub(crate) enum Level {
 pub(crate) enum Format {
     Text,
     Json,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Metrics {
+    pub(crate) enabled: bool,
+    pub(crate) listen: Option<SocketAddr>,
+}
+
+/// What traces hold.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Traces {
+    pub(crate) payloads: bool,
+    pub(crate) payload_bytes: u32,
+}
+
+/// Files to find faults with.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Debug {
+    pub(crate) agent_messages: bool,
+}
+
+/// Dictation.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Speech {
+    pub(crate) engine: SpeechEngine,
+    pub(crate) library: Option<PathBuf>,
+    pub(crate) model: Option<PathBuf>,
+    pub(crate) language: String,
+    pub(crate) browser_fallback: bool,
+}
+
+/// What understands speech.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SpeechEngine {
+    Auto,
+    Moonshine,
+    SherpaOnnx,
+    Off,
 }
 
 /// The demo agent.

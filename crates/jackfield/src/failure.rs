@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 use crate::commands::{
-    DevicesFailure, HostFailure, IdeFailure, LinkFailure, RunFailure, ServeFailure, SessionsFailure,
+    AcpFailure, BundleError, DevicesFailure, HostFailure, IdeFailure, LinkFailure, RunFailure, ServeFailure,
+    SessionsFailure, SpeechFailure, TopFailure,
 };
 use crate::config::ConfigError;
 
@@ -95,6 +96,14 @@ pub(crate) enum Failure {
     Sessions(#[from] SessionsFailure),
     #[error(transparent)]
     Ide(#[from] IdeFailure),
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    #[error(transparent)]
+    Speech(#[from] SpeechFailure),
+    #[error(transparent)]
+    Top(#[from] TopFailure),
+    #[error(transparent)]
+    Acp(#[from] AcpFailure),
 }
 
 impl Failure {
@@ -108,11 +117,15 @@ impl Failure {
             | Self::NoJournal { .. }
             | Self::Written { .. }
             | Self::Config(_)
+            | Self::Bundle(_)
             | Self::Sessions(_) => Exit::Usage,
+            Self::Speech(failure) => failure.exit(),
+            Self::Top(failure) => failure.exit(),
             Self::Devices(failure) => failure.exit(),
             Self::Host(failure) => failure.exit(),
             Self::Run(failure) => failure.exit(),
             Self::Ide(failure) => failure.exit(),
+            Self::Acp(failure) => failure.exit(),
             Self::Runtime(_) | Self::Stdin(_) | Self::Stdout(_) | Self::Serve(_) | Self::Link(_) => {
                 Exit::Failed
             }
@@ -138,6 +151,10 @@ impl Failure {
             Self::Run(failure) => failure.hint(),
             Self::Sessions(failure) => Some(failure.hint()),
             Self::Ide(failure) => failure.hint(),
+            Self::Acp(failure) => Some(failure.hint()),
+            Self::Bundle(error) => Some(error.hint()),
+            Self::Speech(failure) => failure.hint(),
+            Self::Top(failure) => Some(failure.hint()),
             Self::Config(error) => Some(error.hint()),
             Self::Input { .. }
             | Self::Written { .. }

@@ -7,9 +7,12 @@ mod config;
 mod demo;
 mod failure;
 mod output;
+mod page_editor;
 mod readable;
 mod source;
+mod telemetry;
 mod variables;
+mod workbench;
 
 use std::process::ExitCode;
 

@@ -39,6 +39,50 @@ pub(crate) const LOG_FORMAT: Variable =
 /// The CLI's program.
 pub(crate) const CLAUDE: Variable =
     Variable { name: "JACKFIELD_CLAUDE", meaning: "The CLI's program: the option `claude.program`." };
+/// Debug files of every session.
+pub(crate) const DEBUG_AGENT_MESSAGES: Variable = Variable {
+    name: "JACKFIELD_DEBUG_AGENT_MESSAGES",
+    meaning: "Whether debug files of every session are written: the option `debug.agent_messages`.",
+};
+/// Where spans go.
+pub(crate) const OTEL_ENDPOINT: Variable = Variable {
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    meaning: "Where traces are sent: a collector's address. Without it none are made.",
+};
+/// The same, for traces alone.
+pub(crate) const OTEL_TRACES_ENDPOINT: Variable = Variable {
+    name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    meaning: "The same, with its path, for traces alone.",
+};
+/// How spans are sent.
+pub(crate) const OTEL_PROTOCOL: Variable = Variable {
+    name: "OTEL_EXPORTER_OTLP_PROTOCOL",
+    meaning: "How they are sent; only `http/protobuf` is spoken.",
+};
+/// The same, for traces alone.
+pub(crate) const OTEL_TRACES_PROTOCOL: Variable =
+    Variable { name: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", meaning: "The same, for traces alone." };
+/// No spans at all.
+pub(crate) const OTEL_SDK_DISABLED: Variable =
+    Variable { name: "OTEL_SDK_DISABLED", meaning: "If `true`, no traces are made." };
+/// Which exporter.
+pub(crate) const OTEL_TRACES_EXPORTER: Variable =
+    Variable { name: "OTEL_TRACES_EXPORTER", meaning: "If it is anything but `otlp`, no traces are made." };
+/// How long spans are gathered.
+pub(crate) const OTEL_SCHEDULE_DELAY: Variable = Variable {
+    name: "OTEL_BSP_SCHEDULE_DELAY",
+    meaning: "How many milliseconds traces are gathered before they are sent; 1000 if not set.",
+};
+/// What the host is called in traces.
+pub(crate) const OTEL_SERVICE_NAME: Variable = Variable {
+    name: "OTEL_SERVICE_NAME",
+    meaning: "What the host is called in traces; `jackfield` if not set.",
+};
+/// What else is said of it.
+pub(crate) const OTEL_RESOURCE_ATTRIBUTES: Variable = Variable {
+    name: "OTEL_RESOURCE_ATTRIBUTES",
+    meaning: "What else traces say of the host: `name=value`, with commas.",
+};
 /// The pace of the demo agent.
 pub(crate) const DEMO_SPEED: Variable = Variable {
     name: "JACKFIELD_DEMO_SPEED",
@@ -85,13 +129,14 @@ pub(crate) const VISUAL: Variable =
 pub(crate) const EDITOR: Variable = Variable { name: "EDITOR", meaning: "The same, if `VISUAL` is not set." };
 
 /// All of them, ours first.
-pub(crate) const ALL: [&Variable; 18] = [
+pub(crate) const ALL: [&Variable; 28] = [
     &CONFIG,
     &DATA,
     &LISTEN,
     &CLAUDE,
     &LOG,
     &LOG_FORMAT,
+    &DEBUG_AGENT_MESSAGES,
     &DEMO_SPEED,
     &NO_COLOR,
     &TERM,
@@ -104,6 +149,15 @@ pub(crate) const ALL: [&Variable; 18] = [
     &CLAUDE_CONFIG_DIR,
     &VISUAL,
     &EDITOR,
+    &OTEL_ENDPOINT,
+    &OTEL_TRACES_ENDPOINT,
+    &OTEL_PROTOCOL,
+    &OTEL_TRACES_PROTOCOL,
+    &OTEL_TRACES_EXPORTER,
+    &OTEL_SDK_DISABLED,
+    &OTEL_SCHEDULE_DELAY,
+    &OTEL_SERVICE_NAME,
+    &OTEL_RESOURCE_ATTRIBUTES,
 ];
 
 impl Variable {

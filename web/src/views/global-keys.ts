@@ -1,6 +1,6 @@
 // Keys that work everywhere on the page.
 import { useEffect, useRef } from "react";
-import { go, type Route } from "../route";
+import { go, type Route, routeOf } from "../route";
 import { find } from "../transcript/items";
 import { store } from "../use";
 import { draftOf } from "./composer/draft";
@@ -75,7 +75,8 @@ function stopOrRewind(session: string, twice: boolean): void {
 /** Goes to the session above or below in the list, as it is drawn. */
 function walk(session: string | null, step: number): void {
   const rows = [...document.querySelectorAll<HTMLAnchorElement>(".session-list a.session-row")];
-  const at = rows.findIndex((row) => row.pathname === `/s/${session}`);
-  const next = rows[at < 0 ? 0 : (at + step + rows.length) % rows.length];
-  if (next !== undefined) go({ at: "session", id: decodeURIComponent(next.pathname.slice(3)), seq: null });
+  const places = rows.map((row) => routeOf(row.pathname));
+  const at = places.findIndex((place) => place.at === "session" && place.id === session);
+  const next = places[at < 0 ? 0 : (at + step + places.length) % places.length];
+  if (next !== undefined) go(next);
 }

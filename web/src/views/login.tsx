@@ -1,13 +1,14 @@
 // What is seen without a way in: how to get one.
 import { useState } from "react";
 import type { NoAccess } from "../access";
+import { at } from "../place";
 
 /** Says how to get in. */
 export function Login({ why }: { why: NoAccess }) {
   const [link, setLink] = useState("");
   return (
     <main className="login">
-      <img src="/icon.svg" alt="" width={56} height={56} />
+      <img src={at("/icon.svg")} alt="" width={56} height={56} />
       <h1>Jackfield</h1>
       <p>{WHY[why]}</p>
       {why === "no host" ? (

@@ -98,8 +98,11 @@ function actions(session: SessionId | null, onOpen: (opening: Opening) => void):
     { name: "Keys", about: "?", run: () => onOpen("keys") },
     { name: "Settings", about: "", run: () => go({ at: "settings", part: "general" }) },
     { name: "Rules", about: "settings", run: () => go({ at: "settings", part: "rules" }) },
-    { name: "Costs", about: "settings", run: () => go({ at: "settings", part: "costs" }) },
-    { name: "Decisions", about: "settings", run: () => go({ at: "settings", part: "decisions" }) },
+    { name: "Trusted folders", about: "settings", run: () => go({ at: "settings", part: "trust" }) },
+    { name: "MCP servers", about: "settings", run: () => go({ at: "settings", part: "servers" }) },
+    { name: "Usage and costs", about: "settings", run: () => go({ at: "settings", part: "usage" }) },
+    { name: "Audit: what was decided", about: "settings", run: () => go({ at: "settings", part: "audit" }) },
+    { name: "Devices, QR code", about: "settings", run: () => go({ at: "settings", part: "devices" }) },
   ];
   if (session === null) return everywhere;
   return [

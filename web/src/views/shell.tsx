@@ -1,10 +1,12 @@
 // The frame of the page: the sessions beside what is looked at; on a phone one of them at a time.
 import { Archive, History, Plus, Search, Settings, WifiOff, X } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
+import { at } from "../place";
 import { go, useRoute } from "../route";
 import { several } from "../text/format";
 import { useNow } from "../ui/time";
 import { store, useKnown } from "../use";
+import { EditorList } from "./editor/list";
 import { type Opening, useGlobalKeys } from "./global-keys";
 import { KeysDialog } from "./keys";
 import { Palette } from "./palette";
@@ -15,6 +17,7 @@ import { NewSession } from "./sessions/new-session";
 import { SearchResults } from "./sessions/search";
 
 const SettingsView = lazy(() => import("./settings/settings"));
+const EditorView = lazy(() => import("./editor/editor"));
 
 /** The page behind the login. */
 export function Shell() {
@@ -31,13 +34,13 @@ export function Shell() {
         <header>
           <a
             className="brand"
-            href="/"
+            href={at("/")}
             onClick={(event) => {
               event.preventDefault();
               go({ at: "home" });
             }}
           >
-            <img src="/icon.svg" alt="" width={22} height={22} /> Jackfield
+            <img src={at("/icon.svg")} alt="" width={22} height={22} /> Jackfield
           </a>
           <Waiting />
           <button
@@ -61,6 +64,7 @@ export function Shell() {
           />
         </label>
         <div className="sidebar-body">
+          <EditorList route={route} />
           {words.trim() !== "" ? (
             <SearchResults words={words.trim()} />
           ) : (
@@ -99,6 +103,11 @@ export function Shell() {
             <SettingsView part={route.part} />
           </Suspense>
         )}
+        {route.at === "editor" && (
+          <Suspense>
+            <EditorView route={route} />
+          </Suspense>
+        )}
         {route.at === "home" && <Welcome onNew={() => setOpening("new")} />}
       </main>
       <Tolds />
@@ -113,7 +122,7 @@ export function Shell() {
 /** How many questions wait, in all sessions. */
 function Waiting() {
   const count = useKnown((known) => {
-    let waiting = 0;
+    let waiting = known.editor?.diffs.length ?? 0;
     for (const summary of known.sessions.values()) waiting += summary.pending.length;
     return waiting;
   });
@@ -130,7 +139,7 @@ function Welcome({ onNew }: { onNew: () => void }) {
   if (!listed) return null;
   return (
     <div className="empty welcome">
-      <img src="/icon.svg" alt="" width={64} height={64} />
+      <img src={at("/icon.svg")} alt="" width={64} height={64} />
       <h1>{count === 0 ? "Plug in" : "Choose a session"}</h1>
       <p className="faint">
         {count === 0

@@ -74,7 +74,8 @@ impl Place {
         let package = folder.path().join("node_modules/@anthropic-ai/claude-code");
         fs::create_dir_all(&package).map_err(file("make a folder for the stand-in"))?;
         let manifest = r#"{"name": "@anthropic-ai/claude-code", "version": "2.1.197"}"#;
-        fs::write(package.join("package.json"), manifest).map_err(file("write the package of the stand-in"))?;
+        fs::write(package.join("package.json"), manifest)
+            .map_err(file("write the package of the stand-in"))?;
         let claude = package.join("claude");
         let source = workspace::root().join("xtask/bench/fake-claude.c");
         process::run(Command::new("cc").arg("-O2").arg("-o").arg(&claude).arg(source))?;

@@ -5,12 +5,15 @@
 //! both ways is described as it is accepted.
 
 use jackfield_api::command::{Command, Rejection, Reply};
+use jackfield_api::editor::{EditorDiffContent, EditorFileContent, EditorState, EditorVerdict};
 use jackfield_api::host::{
-    Costs, Decision, DeskEntry, FileContent, FileDiffs, FileList, FolderList, HistoryList, HostRules,
-    HostSettings, ItemPage, RulesTried, SearchHits, SessionPage, SessionSummary,
+    Costs, DebugState, Decision, DeskEntry, FileContent, FileDiffs, FileList, FolderList, HistoryList,
+    HostRules, HostSettings, ItemPage, RulesTried, SearchHits, SessionPage, SessionProcesses, SessionSummary,
 };
+use jackfield_api::lines::KeptLines;
 use jackfield_api::socket::{Accepted, ClientFrame, GivenCommand, SentSnapshot, ServerFrame};
-use jackfield_api::trust::{FolderTrust, SetFolderTrust};
+use jackfield_api::speech::SpeechState;
+use jackfield_api::trust::{FolderTrust, FolderVerdicts, SetFolderTrust};
 use jackfield_api::{Event, Snapshot, VERSION};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -38,8 +41,10 @@ pub(super) fn definitions(path: &'static str) -> Map<String, Value> {
     say!(said: Event, Reply, Rejection, Snapshot, ServerFrame, Accepted, SentSnapshot);
     say!(said: SessionPage, SessionSummary, ItemPage, DeskEntry, Decision, RulesTried, SearchHits, Costs);
     say!(said: HistoryList, FileList, FileContent, FileDiffs, FolderList, HostSettings, FolderTrust);
+    say!(said: EditorState, EditorDiffContent, EditorFileContent, KeptLines, FolderVerdicts, SpeechState);
+    say!(said: SessionProcesses, DebugState);
     let mut accepted = SchemaGenerator::new(settings().for_deserialize());
-    say!(accepted: Command, ClientFrame, GivenCommand, HostRules, SetFolderTrust);
+    say!(accepted: Command, ClientFrame, GivenCommand, HostRules, SetFolderTrust, EditorVerdict);
     let mut definitions = said.take_definitions(true);
     definitions.extend(accepted.take_definitions(true));
     definitions

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jackfield_api::command::{Command, Rejection, Reply};
 use jackfield_api::host;
 use jackfield_api::socket::{ClientFrame, ServerFrame};
-use jackfield_api::{Event, Snapshot, VERSION, trust};
+use jackfield_api::{Event, Snapshot, VERSION, editor, lines, speech, trust};
 use ts_rs::{Config, TS, TypeVisitor};
 
 /// The module, with a newline at its end.
@@ -41,6 +41,14 @@ pub(super) fn module() -> String {
     declarations.visit::<host::FileDiffs>();
     declarations.visit::<host::FolderList>();
     declarations.visit::<host::HostSettings>();
+    declarations.visit::<host::SessionProcesses>();
+    declarations.visit::<host::DebugState>();
+    declarations.visit::<editor::EditorDiffContent>();
+    declarations.visit::<editor::EditorFileContent>();
+    declarations.visit::<editor::EditorVerdict>();
+    declarations.visit::<lines::KeptLines>();
+    declarations.visit::<speech::SpeechState>();
+    declarations.visit::<trust::FolderVerdicts>();
     declarations.visit::<trust::FolderTrust>();
     declarations.visit::<trust::SetFolderTrust>();
 

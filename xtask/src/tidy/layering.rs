@@ -49,6 +49,12 @@ const LAYERS: &[Layer] = &[
         must_not_name: &[],
     },
     Layer {
+        name: "jackfield-observe",
+        may_use: &["jackfield-api"],
+        must_not_reach: &[RUNTIME, NETWORK, CHANCE, CLOCK, FILES],
+        must_not_name: &[],
+    },
+    Layer {
         name: "jackfield-sdk",
         may_use: &["jackfield-wire", "jackfield-api", "jackfield-core"],
         must_not_reach: &[HTTP, ACP, STORE],
@@ -56,7 +62,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "jackfield-host",
-        may_use: &["jackfield-api", "jackfield-core", "jackfield-sdk"],
+        may_use: &["jackfield-api", "jackfield-core", "jackfield-observe", "jackfield-sdk"],
         must_not_reach: &[HTTP, ACP],
         must_not_name: &[],
     },
@@ -66,15 +72,23 @@ const LAYERS: &[Layer] = &[
         must_not_reach: &[ACP],
         must_not_name: &[],
     },
+    // Sound in, text out: it knows nobody.
+    Layer { name: "jackfield-speech", may_use: &[], must_not_reach: &[HTTP, ACP, STORE], must_not_name: &[] },
     Layer {
         name: "jackfield-server",
-        may_use: &["jackfield-api", "jackfield-core", "jackfield-sdk", "jackfield-host"],
+        may_use: &["jackfield-api", "jackfield-core", "jackfield-sdk", "jackfield-host", "jackfield-speech"],
         must_not_reach: &[ACP],
         must_not_name: &[STORE],
     },
     Layer {
+        name: "jackfield-workbench",
+        may_use: &["jackfield-sdk"],
+        must_not_reach: &[HTTP, ACP, STORE],
+        must_not_name: &[],
+    },
+    Layer {
         name: "jackfield-ide",
-        may_use: &["jackfield-api", "jackfield-client"],
+        may_use: &["jackfield-api", "jackfield-client", "jackfield-workbench"],
         must_not_reach: &[ACP],
         must_not_name: &[STORE],
     },
@@ -90,11 +104,14 @@ const LAYERS: &[Layer] = &[
             "jackfield-wire",
             "jackfield-api",
             "jackfield-core",
+            "jackfield-observe",
             "jackfield-sdk",
             "jackfield-host",
             "jackfield-client",
             "jackfield-server",
+            "jackfield-speech",
             "jackfield-ide",
+            "jackfield-workbench",
             "jackfield-acp",
         ],
         must_not_reach: &[],
@@ -109,7 +126,9 @@ const LAYERS: &[Layer] = &[
             "jackfield-wire",
             "jackfield-core",
             "jackfield-host",
+            "jackfield-client",
             "jackfield-server",
+            "jackfield-speech",
             "jackfield-testkit",
         ],
         must_not_reach: &[],
@@ -118,7 +137,11 @@ const LAYERS: &[Layer] = &[
 ];
 
 /// Which of our crates a crate's tests need beside it: what it talks to, over a socket.
-const TESTED_WITH: &[(&str, &str)] = &[("jackfield-client", "jackfield-server")];
+const TESTED_WITH: &[(&str, &str)] = &[
+    ("jackfield-acp", "jackfield-host"),
+    ("jackfield-client", "jackfield-server"),
+    ("jackfield-observe", "jackfield-core"),
+];
 
 /// Compares the workspace with the table.
 pub(super) fn check(house: &House) -> Vec<Finding> {

@@ -5,7 +5,12 @@
 
 use super::{Finding, House};
 
-const PURE: &[&str] = &["crates/jackfield-wire/src", "crates/jackfield-api/src", "crates/jackfield-core/src"];
+const PURE: &[&str] = &[
+    "crates/jackfield-wire/src",
+    "crates/jackfield-api/src",
+    "crates/jackfield-core/src",
+    "crates/jackfield-observe/src",
+];
 
 const FORBIDDEN: &[(&str, &str)] = &[
     ("std::fs", "reads or writes files"),

@@ -46,6 +46,38 @@ pub(super) fn machine_paths(house: &House) -> Vec<Finding> {
     findings
 }
 
+/// Where one is started all the same: the words are those of the user's own `$VISUAL`, as git reads it, and the file's
+/// name is a parameter of the shell and no part of its words.
+const SHELL_OF_THE_USER: &str = "crates/jackfield-ide/src/plain.rs";
+
+/// No program of ours starts a shell: whatever a user writes is an argument, and nothing reads it as a command (S22).
+pub(super) fn shells(house: &House) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in &house.texts {
+        let mut parts = path.split('/');
+        if (parts.next(), parts.nth(1)) != (Some("crates"), Some("src"))
+            || !is_rust(path)
+            || path == SHELL_OF_THE_USER
+        {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| starts_a_shell(line)) {
+            let text = format!("`{}` starts a shell: start the program itself", line.trim());
+            findings.push(Finding::new(path, number + 1, text));
+        }
+    }
+    findings
+}
+
+fn starts_a_shell(line: &str) -> bool {
+    let Some((_, started)) = line.split_once("Command::new(\"") else { return false };
+    let program = started.split('"').next().unwrap_or_default();
+    matches!(
+        program.rsplit('/').next(),
+        Some("sh" | "bash" | "dash" | "zsh" | "fish" | "env" | "cmd" | "powershell")
+    )
+}
+
 /// The first path in a line that begins in a person's folder. The recordings' `/home/user` and the examples'
 /// `/home/me` are everybody's and nobody's, and an installer has a folder of its own there.
 fn machine_path(line: &str) -> Option<&str> {
@@ -86,6 +118,16 @@ mod tests {
     fn the_recordings_folder_and_other_words_are_left_alone() {
         for line in ["cat /home/user/notes.txt", "docs/work/plan.md", "$HOME/work/x", "`/home/<name>/`"] {
             assert_eq!(machine_path(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn s22_a_shell_is_found_however_it_is_named() {
+        for shell in ["sh", "/bin/bash", "/usr/bin/env", "zsh"] {
+            assert!(starts_a_shell(&format!("    let mut child = Command::new(\"{shell}\").spawn()?;")));
+        }
+        for other in ["Command::new(\"git\")", "Command::new(program)", "\"sh\""] {
+            assert!(!starts_a_shell(other), "{other}");
         }
     }
 }

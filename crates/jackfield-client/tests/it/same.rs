@@ -6,7 +6,9 @@ use jackfield_api::command::{
 use jackfield_api::host::{HostRule, HostRules, SessionSummary};
 use jackfield_api::permission::Behavior;
 use jackfield_api::{Body, PendingId, Seq, SessionId, Timestamp};
-use jackfield_client::{Archived, Client, ClientError, CostBy, ExportFormat, SessionQuery, Update};
+use jackfield_client::{
+    Archived, Client, ClientError, CostBy, ExportFormat, SessionQuery, Update, Verdict as Trusting,
+};
 use jackfield_testkit::api::Reply;
 use serde_json::{Value, json};
 
@@ -54,7 +56,7 @@ async fn every_question_about_one_session_has_one_answer() {
     for format in [ExportFormat::Markdown, ExportFormat::Json] {
         assert_eq!(here.export(&id, format).await.unwrap(), running.export(&id, format).await.unwrap());
     }
-    for by in [CostBy::Day, CostBy::Model, CostBy::Session, CostBy::Turn(id.clone())] {
+    for by in [CostBy::Day, CostBy::DayModel, CostBy::Model, CostBy::Session, CostBy::Turn(id.clone())] {
         let (one, other) = (
             here.costs(by.clone(), None).await.unwrap(),
             running.costs(by, Some(Timestamp(0))).await.unwrap(),
@@ -82,6 +84,20 @@ async fn script(client: Client, create: jackfield_api::command::CreateSession) -
     told.push(failure(client.snapshot(&"nobody".into()).await.map(drop)));
     told.push(failure(client.export(&"nobody".into(), ExportFormat::Json).await.map(drop)));
     told.push(failure(client.create(jackfield_api::command::CreateSession::new("relative")).await.map(drop)));
+
+    let folder = create.cwd.clone();
+    std::fs::write(format!("{folder}/.mcp.json"), r#"{"mcpServers":{"a":{"command":"b"}}}"#).unwrap();
+    let shown = client.folder_trust(&folder).await.unwrap();
+    told.push(json!([shown.trusted, shown.brings.iter().map(|one| &one.detail).collect::<Vec<_>>()]));
+    let stale = client.set_folder_trust(&folder, &"0".repeat(64).into(), Trusting::Trusted).await;
+    told.push(failure(stale.map(drop)));
+    for verdict in [Trusting::Untrusted, Trusting::Trusted] {
+        let now = client.set_folder_trust(&folder, &shown.fingerprint, verdict).await.unwrap();
+        told.push(json!([now.trusted, now.refused, now.changed]));
+    }
+    told.push(failure(client.folder_trust("relative").await.map(drop)));
+    told.push(failure(client.folder_trust("/no/such/folder: ä/?&").await.map(drop)));
+    std::fs::remove_file(format!("{folder}/.mcp.json")).unwrap();
 
     let id = client.create(create).await.unwrap();
     let mut subscription = client.subscribe(&id, None).await.unwrap();

@@ -41,8 +41,8 @@ fn allowing_a_tool_writes_the_input_that_was_asked() {
         told,
         [
             json!({ "write": answered("r-1", &json!({ "behavior": "allow", "updatedInput": input })), "by": "web" }),
-            json!({ "accepted": "command-1", "reply": { "type": "done" } }),
             json!({ "type": "permission_resolved", "pending_id": id, "outcome": "allowed", "by": "web", "message": null }),
+            json!({ "accepted": "command-1", "reply": { "type": "done" } }),
         ]
     );
 }
@@ -75,11 +75,11 @@ fn denying_a_tool_without_words_writes_a_message_all_the_same() {
         told,
         [
             json!({ "write": answered("r-1", &json!({ "behavior": "deny", "message": message })), "by": "web" }),
-            json!({ "accepted": "command-1", "reply": { "type": "done" } }),
             json!({
                 "type": "permission_resolved", "pending_id": id, "outcome": "denied", "by": "web",
                 "message": message,
             }),
+            json!({ "accepted": "command-1", "reply": { "type": "done" } }),
         ]
     );
 }
@@ -101,6 +101,23 @@ fn the_second_answer_is_too_late_while_the_first_is_on_its_way() {
     assert_eq!(told, [json!({ "rejected": "command-2", "code": "too_late" })]);
     let told = scene.take(Step::Release);
     assert_eq!(of_type(&told, &["permission_resolved"]).len(), 1);
+}
+
+#[test]
+fn f13_an_answer_is_accepted_when_it_is_written_and_the_question_is_still_open() {
+    let (mut scene, id) = asked(Options::default());
+    scene.take(Step::Hold);
+    let told = scene.ask(&answer(&id, &json!({ "type": "allow" })));
+    assert!(told.iter().all(|told| told["accepted"].is_null()), "{told:?}");
+    scene.cli(&json!({ "type": "control_cancel_request", "request_id": "r-1" }));
+    let told = scene.take(Step::Release);
+    assert!(told.contains(&json!({ "rejected": "command-1", "code": "too_late" })), "{told:?}");
+
+    let (mut scene, id) = asked(Options::default());
+    scene.take(Step::Hold);
+    scene.ask(&answer(&id, &json!({ "type": "allow" })));
+    let told = scene.take(Step::Exited(jackfield_core::Exit::Signal(9)));
+    assert!(told.contains(&json!({ "rejected": "command-1", "code": "run_ended" })), "{told:?}");
 }
 
 #[test]

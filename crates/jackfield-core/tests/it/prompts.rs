@@ -36,8 +36,8 @@ fn a_prompt_is_written_queued_and_enters_with_its_turn() {
                 "type": "user", "uuid": "u-1", "parent_tool_use_id": null, "priority": "next",
                 "message": { "role": "user", "content": [{ "type": "text", "text": "hello" }] },
             }, "by": "web" }),
-            json!({ "accepted": "command-1", "reply": { "type": "done" } }),
             queue(&[("u-1", "hello")]),
+            json!({ "accepted": "command-1", "reply": { "type": "done" } }),
         ]
     );
     assert_eq!(
@@ -54,8 +54,29 @@ fn each_priority_is_written_as_it_was_asked() {
         command["priority"] = json!(priority);
         let told = scene.ask(&command);
         assert_eq!(told[0]["write"]["priority"], priority);
-        assert_eq!(told[2]["prompts"][0]["priority"], priority);
+        assert_eq!(told[1]["prompts"][0]["priority"], priority);
     }
+}
+
+#[test]
+fn f16_a_prompt_is_accepted_when_it_is_written_and_not_before() {
+    let mut scene = Scene::new();
+    scene.take(Step::Hold);
+    let told = scene.ask(&prompt_command("u-1", "hello"));
+    assert!(told.iter().all(|told| told["accepted"].is_null()), "{told:?}");
+    let told = scene.take(Step::Exited(jackfield_core::Exit::Signal(9)));
+    assert!(told.contains(&json!({ "rejected": "command-1", "code": "run_ended" })), "{told:?}");
+}
+
+#[test]
+fn a_prompt_to_a_run_that_is_being_closed_is_refused() {
+    let mut scene = Scene::new();
+    scene.take(Step::Hold);
+    scene.ask(&json!({ "type": "close" }));
+    assert_eq!(
+        scene.ask(&prompt_command("u-1", "hello")),
+        [json!({ "rejected": "command-2", "code": "not_now" })]
+    );
 }
 
 #[test]

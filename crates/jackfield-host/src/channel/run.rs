@@ -4,24 +4,28 @@
 //! lost in silence.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_api::command::{Agent, CreateSession};
-use jackfield_api::host::{HistoryEntry, SessionSummary};
+use jackfield_api::host::{HistoryEntry, ModelOffer, SessionSummary};
 use jackfield_api::session::SessionOrigin;
 use jackfield_api::snapshot::Item;
 use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Event, Seq, SessionId, Uuid};
+use jackfield_observe::TraceParent;
 use jackfield_sdk::history::{After, History, HistoryError};
 use jackfield_sdk::wire::{McpServer, PermissionMode};
 use jackfield_sdk::{
-    Callbacks, Claude, Effort, LocateError, Options, PartOf, Session, StartError, Switch, Trust,
+    Callbacks, Claude, Effort, LocateError, Options, PartOf, RawTail, Session, StartError, Switch, Trust,
 };
 use tokio::time::{Instant, sleep};
 
 use super::summary::{TITLE, line};
+use super::watcher::Watcher;
 use crate::host::Shared;
+use crate::models;
 use crate::settings::{Bypass, Settings};
 use crate::store::SessionRecord;
 use crate::trust::{self, InEffect, WhichRun};
@@ -38,19 +42,34 @@ pub(crate) enum From {
     Nothing,
 }
 
+/// What sees a run beside the session.
+pub(crate) struct Seen {
+    pub(crate) lines: Arc<RawTail>,
+    pub(crate) watcher: Arc<Watcher>,
+    /// The place in a trace that the CLI is told.
+    pub(crate) trace: Option<TraceParent>,
+}
+
 /// Starts a run, and tells whether the folder takes part.
 pub(crate) async fn start(
     shared: &Shared,
     record: &SessionRecord,
     last: Seq,
     from: From,
+    seen: Seen,
 ) -> Result<(Session, Trust), StartError> {
     let which = if last == Seq(0) { WhichRun::First } else { WhichRun::Later };
     let InEffect { trust, notice } = trust::for_run(shared, &record.create, which).await;
-    let options = options(&shared.settings, record, last).trust(trust);
-    let options = if trust == Trust::Untrusted { quietly(options) } else { options };
+    let options =
+        options(&shared.settings, record, last).trust(trust).raw_tail(seen.lines).journal(seen.watcher);
+    let options = match seen.trace {
+        Some(place) => options.variable("TRACEPARENT", place.to_string()),
+        None => options,
+    };
     let (options, memory) = conversation(options, record, from).await;
-    let session = Session::start(options, Callbacks::new()).await?;
+    let session = Session::start(options, callbacks(&shared.settings, &record.create, trust)).await?;
+    // A list that could not be kept is told again by the next run.
+    let _ = models::heard(&shared.store, record.summary.agent, &offers(&session)).await;
     if memory == Memory::Lost {
         // If it is over already, its end says more.
         let _ = session.notice(NoticeLevel::Warning, FORGOTTEN).await;
@@ -59,6 +78,27 @@ pub(crate) async fn start(
         let _ = session.notice(notice.level, notice.text).await;
     }
     Ok((session, trust))
+}
+
+/// What the session is given; the demo agent uses nothing.
+fn callbacks(settings: &Settings, create: &CreateSession, trust: Trust) -> Callbacks {
+    let none = Callbacks::new();
+    match &settings.outfit {
+        Some(outfit) if create.agent != Some(Agent::Demo) => outfit.give(none, Path::new(&create.cwd), trust),
+        _ => none,
+    }
+}
+
+/// The models that a CLI says it has.
+fn offers(session: &Session) -> Vec<ModelOffer> {
+    let told = session.ready().answer.models.iter();
+    told.map(|model| ModelOffer {
+        value: model.value.clone(),
+        model: model.resolved_model.clone(),
+        name: model.display_name.clone(),
+        description: model.description.clone(),
+    })
+    .collect()
 }
 
 fn options(settings: &Settings, record: &SessionRecord, last: Seq) -> Options {
@@ -108,22 +148,6 @@ fn options(settings: &Settings, record: &SessionRecord, last: Seq) -> Options {
         options = options.max_budget_usd(left);
     }
     options
-}
-
-/// Turns off what the CLI takes from a folder whatever its settings say: prompts that are said by themselves
-/// (`.claude/scheduled_tasks.json`, both pinned versions), and, at the start of 2.1.197, `git status`, which runs
-/// programs that the repository's own `.git/config` names.
-fn quietly(options: Options) -> Options {
-    let given = jackfield_sdk::environment(std::env::vars_os(), &options);
-    let count = given.get(OsStr::new("GIT_CONFIG_COUNT")).and_then(|count| count.to_str()?.parse().ok());
-    let next: u32 = count.unwrap_or(0);
-    options
-        .variable("CLAUDE_CODE_DISABLE_CRON", "1")
-        .variable("CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS", "1")
-        // For what git the agent runs: this one program would run at every look.
-        .variable("GIT_CONFIG_COUNT", (next + 1).to_string())
-        .variable(format!("GIT_CONFIG_KEY_{next}"), "core.fsmonitor")
-        .variable(format!("GIT_CONFIG_VALUE_{next}"), "")
 }
 
 /// Where the user's own configuration of the CLI lies.
@@ -179,40 +203,56 @@ const FORGOTTEN: &str = "the CLI ended before it had written this conversation d
 
 async fn conversation(options: Options, record: &SessionRecord, from: From) -> (Options, Memory) {
     let SessionRecord { create, summary } = record;
-    let own = summary.cli_session_id.clone();
-    let copied = own.is_none() && create.origin == SessionOrigin::Forked;
-    let earlier =
-        own.or_else(|| create.cli_session_id.clone().filter(|_| create.origin != SessionOrigin::New));
-    let Some(id) = earlier.filter(|_| !matches!(from, From::Nothing)) else {
-        return (options, Memory::Whole);
-    };
-    let at = match from {
+    let message = match from {
+        From::Nothing => return (options, Memory::Whole),
         From::Message(message) => Some(message),
-        _ if summary.cli_session_id.is_none() => create.resume_at.clone(),
-        _ => None,
+        From::Last => None,
     };
-    if !is_written(&options, create, &id, at.as_ref()).await {
+    let own = summary.cli_session_id.clone();
+    if let Some(id) = &own {
+        // Where no turn has begun there is nothing that the CLI could be about to write down.
+        let patience = summary.turn.map_or(Duration::ZERO, |_| WRITTEN_WITHIN);
+        if is_written(&options, create, id, message.as_ref(), patience).await {
+            return (resumed(options.resume(id.as_str()), message), Memory::Whole);
+        }
+    }
+    let source = create.cli_session_id.clone().filter(|_| create.origin != SessionOrigin::New);
+    if let Some(id) = source.filter(|source| own.as_ref() != Some(source)) {
+        let at = message.or_else(|| create.resume_at.clone());
+        if is_written(&options, create, &id, at.as_ref(), WRITTEN_WITHIN).await {
+            let mut options = resumed(options.resume(id.as_str()), at);
+            if create.origin == SessionOrigin::Forked {
+                options = options.fork();
+            }
+            return (options, Memory::Whole);
+        }
         return (options, Memory::Lost);
     }
-    let mut options = options.resume(id.as_str());
-    if copied {
-        options = options.fork();
-    }
-    let options = match at {
+    let said = summary.turn.is_some() && own.is_some();
+    (options, if said { Memory::Lost } else { Memory::Whole })
+}
+
+fn resumed(options: Options, at: Option<Uuid>) -> Options {
+    match at {
         Some(message) => options.resume_at(message.as_str()),
         None => options,
-    };
-    (options, Memory::Whole)
+    }
 }
 
 /// Whether the CLI has the conversation, up to a message if one is named. One that was killed before it wrote
 /// anything has not.
-async fn is_written(options: &Options, create: &CreateSession, id: &str, up_to: Option<&Uuid>) -> bool {
+async fn is_written(
+    options: &Options,
+    create: &CreateSession,
+    id: &str,
+    up_to: Option<&Uuid>,
+    patience: Duration,
+) -> bool {
     if create.agent == Some(Agent::Demo) {
         return true;
     }
     let Some(history) = options.history() else { return true };
-    match written(history, id, up_to.map(std::slice::from_ref).unwrap_or_default()).await {
+    match written(history, id, up_to.map(std::slice::from_ref).unwrap_or_default(), patience).await {
         // A file in which nothing was said is not found by the CLI either.
         Ok(messages) => !messages.is_empty(),
         Err(HistoryError::NotFound { .. }) => false,
@@ -223,8 +263,13 @@ async fn is_written(options: &Options, create: &CreateSession, id: &str, up_to: 
 
 /// The messages of a conversation. A live CLI writes down what it has said a moment later: what is wanted is waited
 /// for, and without a wish that there is anything at all.
-async fn written(history: History, id: &str, wanted: &[Uuid]) -> Result<Vec<Uuid>, HistoryError> {
-    let deadline = Instant::now() + WRITTEN_WITHIN;
+async fn written(
+    history: History,
+    id: &str,
+    wanted: &[Uuid],
+    patience: Duration,
+) -> Result<Vec<Uuid>, HistoryError> {
+    let deadline = Instant::now() + patience;
     loop {
         let (reading, id) = (history.clone(), id.into());
         let read = tokio::task::spawn_blocking(move || reading.message_uuids(&id)).await;
@@ -253,7 +298,7 @@ pub(crate) async fn before(settings: &Settings, record: &SessionRecord, prompts:
     }
     let Some(id) = record.summary.cli_session_id.as_deref() else { return From::Nothing };
     let Some(history) = options(settings, record, Seq(0)).history() else { return From::Last };
-    let Ok(messages) = written(history, id, prompts).await else { return From::Nothing };
+    let Ok(messages) = written(history, id, prompts, WRITTEN_WITHIN).await else { return From::Nothing };
     let at = messages.iter().position(|message| prompts.contains(message));
     // If it ended before the prompt was written, all that was is good.
     match messages[..at.unwrap_or(messages.len())].last() {
@@ -265,7 +310,7 @@ pub(crate) async fn before(settings: &Settings, record: &SessionRecord, prompts:
 /// Waits until the CLI has written a conversation down, if it is about to.
 pub(crate) async fn await_written(history: &History, id: &str) {
     // Whoever reads it next is told what is wrong.
-    let _ = written(history.clone(), id, &[]).await;
+    let _ = written(history.clone(), id, &[], WRITTEN_WITHIN).await;
 }
 
 /// What the CLI did after the host had died, by its own record.

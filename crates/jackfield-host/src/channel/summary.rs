@@ -39,6 +39,10 @@ pub(crate) fn see(summary: &mut SessionSummary, event: &Event) -> bool {
             summary.last_message_uuid.clone_from(&complete.data.last_message_uuid);
         }
         Body::Error(error) => summary.last_error = Some(error.error.clone()),
+        // Known before the CLI has said anything: a host that dies by then finds the conversation all the same.
+        Body::RunStarted(start) if start.cli_session_id.is_some() => {
+            summary.cli_session_id.clone_from(&start.cli_session_id);
+        }
         Body::SessionStatus(status) => summary.cli_session_id = Some(status.cli_session_id.clone()),
         _ => {}
     }

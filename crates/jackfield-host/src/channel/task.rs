@@ -8,7 +8,6 @@ mod happenings;
 mod keeping;
 mod runs;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,13 +18,15 @@ use jackfield_api::snapshot::{Item, ItemContent, SessionState};
 use jackfield_api::tool::TaskStatus;
 use jackfield_api::{Event, PendingId, Seq};
 use jackfield_core::Transcript;
-use jackfield_sdk::{Events, Session, StartError, Trust};
+use jackfield_sdk::{Events, RawTail, Session, StartError, Trust};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::outbox::Outbox;
+use super::book::Book;
+use super::observed::Observed;
 use super::run::From;
+use super::watcher::Watcher;
 use super::{Answer, Ask, Ending, summary};
 use crate::client::Client;
 use crate::host::Shared;
@@ -35,30 +36,27 @@ use crate::store::{AppendError, ResumePoint, SessionRecord};
 /// How long a session stays loaded that nobody wants.
 const UNWANTED: Duration = Duration::from_mins(1);
 
+/// How many bytes of lines are kept for whoever looks for what was made of them.
+const LINES: usize = 256 * 1024;
+
 /// A session's task.
 pub(crate) struct Task {
     shared: Arc<Shared>,
-    record: SessionRecord,
-    /// Only what may still change of its items; the others are in the store.
-    transcript: Transcript,
+    book: Book<Answer>,
     published: Arc<Published>,
-    outbox: Outbox,
+    /// The newest lines of all its runs.
+    lines: Arc<RawTail>,
+    watcher: Arc<Watcher>,
+    /// Only where something is to be made of its events.
+    observed: Option<Box<Observed>>,
     run: Run,
     /// What is to be started when this run is over.
     next_run: Option<(From, Vec<Waiting>)>,
     /// What the turn that runs, or ran last, was told.
     told: Vec<Prompt>,
-    /// How the last questions ended, for those who answer too late.
-    decided: BTreeMap<PendingId, String>,
     doing: JoinSet<Finished>,
-    /// Answers to commands that were done, which wait until what came of them up to here is on disk.
-    held: Vec<(Seq, Answer, Reply)>,
     /// How the batch on its way fared.
     committed: (mpsc::Sender<Stored>, mpsc::Receiver<Stored>),
-    /// The summary may have changed.
-    changed: bool,
-    checkpoint_at: Seq,
-    checkpoint_due: bool,
     /// When to try again what could not be stored.
     again: Option<Instant>,
     /// When a limit ends that stopped a turn.
@@ -121,29 +119,25 @@ enum Woken {
 
 impl Task {
     pub(crate) fn create(shared: &Arc<Shared>, record: SessionRecord, events: &[Event]) -> Self {
-        let mut task = Self::new(shared, record, Transcript::new());
-        let cli_session_id = task.record.summary.cli_session_id.clone();
+        let mut task = Self::new(shared, Book::new(record, Transcript::new()));
+        let cli_session_id = task.book.record.summary.cli_session_id.clone();
+        // What is copied happened elsewhere, and was seen there.
+        let observed = task.observed.take();
         for event in events {
             task.take(event);
         }
+        task.observed = observed;
         // The events of a copy name the conversation that was copied.
-        task.record.summary.cli_session_id = cli_session_id;
-        task.changed = true;
-        task.checkpoint_due = true;
+        task.book.record.summary.cli_session_id = cli_session_id;
+        task.book.changed = true;
+        task.book.checkpoint_due = true;
         task
     }
 
     pub(crate) fn load(shared: &Arc<Shared>, record: SessionRecord, point: ResumePoint) -> Self {
-        let mut snapshot = point.checkpoint;
-        snapshot.items = point.unsettled;
-        let mut transcript = Transcript::from_snapshot(snapshot);
-        for event in &point.events {
-            transcript.apply(event);
-        }
-        let mut task = Self::new(shared, record, transcript);
-        // What settled behind the checkpoint is in the store already.
-        drop(task.transcript.take_settled());
-        for event in task.transcript.host_ended(summary::now()) {
+        let (book, closing) = Book::load(record, point, summary::now());
+        let mut task = Self::new(shared, book);
+        for event in closing {
             task.take(&event);
         }
         task
@@ -151,7 +145,7 @@ impl Task {
 
     /// Remembers what the last turn was told, as far as its words tell it.
     pub(crate) fn remember(&mut self, items: &[Item]) {
-        let turn = self.transcript.snapshot().turn;
+        let turn = self.book.transcript.snapshot().turn;
         for item in items.iter().filter(|item| item.turn == turn) {
             if let ItemContent::UserMessage(said) = &item.content
                 && let (Some(uuid), true) = (&said.uuid, said.attachments.is_empty())
@@ -169,25 +163,22 @@ impl Task {
         }
     }
 
-    fn new(shared: &Arc<Shared>, record: SessionRecord, transcript: Transcript) -> Self {
-        let last = transcript.snapshot().seq;
-        let id = record.summary.session_id.clone();
+    fn new(shared: &Arc<Shared>, book: Book<Answer>) -> Self {
+        let last = book.seq();
+        let id = book.record.summary.session_id.clone();
+        let (observe, lines) = (&shared.settings.observe, Arc::new(RawTail::new(LINES)));
         Self {
             shared: Arc::clone(shared),
             published: Arc::new(Published::new(&id, last)),
-            outbox: Outbox::new(id, last),
-            record,
-            transcript,
+            watcher: Arc::new(Watcher::new(observe, &id)),
+            observed: Observed::new(observe, shared.figures.as_ref(), &lines),
+            lines,
+            book,
             run: Run::None,
             next_run: None,
             told: Vec::new(),
-            decided: BTreeMap::new(),
             doing: JoinSet::new(),
-            held: Vec::new(),
             committed: mpsc::channel(4),
-            changed: false,
-            checkpoint_at: last,
-            checkpoint_due: false,
             again: None,
             limit_ends: None,
             limit_seen: None,
@@ -198,20 +189,28 @@ impl Task {
 
     /// The items of the last turn that may still change or are on their way to the disk.
     pub(crate) fn open_items(&self) -> &[Item] {
-        &self.transcript.snapshot().items
+        &self.book.transcript.snapshot().items
     }
 
     /// The last event.
     pub(crate) fn seq(&self) -> Seq {
-        self.transcript.snapshot().seq
+        self.book.seq()
     }
 
     pub(crate) fn record(&self) -> &SessionRecord {
-        &self.record
+        &self.book.record
     }
 
     pub(crate) fn published(&self) -> Arc<Published> {
         Arc::clone(&self.published)
+    }
+
+    pub(crate) fn lines(&self) -> Arc<RawTail> {
+        Arc::clone(&self.lines)
+    }
+
+    pub(crate) fn watcher(&self) -> Arc<Watcher> {
+        Arc::clone(&self.watcher)
     }
 
     /// Owns the session until nobody wants it any more.
@@ -220,7 +219,7 @@ impl Task {
         loop {
             let due = self.deadline();
             // A run that must end is listened to in any case.
-            let room = self.outbox.has_room() || self.ending.is_some();
+            let room = self.book.outbox.has_room() || self.ending.is_some();
             let woken = tokio::select! {
                 ask = asks.recv() => Woken::Asked(ask),
                 event = next(&mut self.run), if room => Woken::Event(event),
@@ -244,11 +243,14 @@ impl Task {
                 break;
             }
             if self.is_unwanted() {
-                if self.shared.registry.let_go(&self.record.summary.session_id, &asks) {
+                if self.shared.registry.let_go(&self.book.record.summary.session_id, &asks) {
                     break;
                 }
                 self.wanted = Instant::now();
             }
+        }
+        if let Some(observed) = &mut self.observed {
+            observed.end(summary::now());
         }
         if let Some((_, waiting)) = self.ending.take() {
             for done in waiting {
@@ -270,7 +272,7 @@ impl Task {
         let now = Instant::now();
         if self.again.is_some_and(|again| again <= now) {
             self.again = None;
-            if let Some(batch) = self.outbox.again() {
+            if let Some(batch) = self.book.outbox.again() {
                 self.store(batch);
             }
         }
@@ -288,13 +290,16 @@ impl Task {
 
     /// Whether a run is there that does nothing.
     fn is_idle(&self) -> bool {
-        let snapshot = self.transcript.snapshot();
+        let snapshot = self.book.transcript.snapshot();
         let works = snapshot.tasks.iter().any(|task| task.status == TaskStatus::Running);
         matches!(self.run, Run::Live(_)) && snapshot.state == SessionState::Idle && !works
     }
 
     fn is_quiet(&self) -> bool {
-        matches!(self.run, Run::None) && self.outbox.is_empty() && self.doing.is_empty() && !self.changed
+        matches!(self.run, Run::None)
+            && self.book.outbox.is_empty()
+            && self.doing.is_empty()
+            && !self.book.changed
     }
 
     /// Whether all is done that was to be done before the end. A store that takes nothing is not waited for.

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use jackfield_api::SessionId;
-use jackfield_api::command::{Command, Done, Rejection, RejectionCode, Reply, RewindScope};
-use jackfield_api::socket::GivenCommand;
+use jackfield_api::command::{Command, Done, Rejection, RejectionCode, Reply, RewindScope, Verdict};
+use jackfield_api::socket::{GivenCommand, Scope};
 use tokio::sync::{oneshot, watch};
 
 use super::{Host, unreadable};
 use crate::channel::{Answered, Ending, gone, reject};
 use crate::client::Client;
 use crate::store::Begun;
+use crate::trust;
 
 /// The longest name of a command.
 const ID: usize = 128;
@@ -60,6 +61,7 @@ impl Host {
             return Err(reject(RejectionCode::Invalid, reason));
         }
         client.check(&given.command)?;
+        let client = &client.clone().traced(given.traceparent.as_deref());
         let (first, mut answer) = self.shared.answers.wait(&given.id);
         if let Some(first) = first {
             let (host, client) = (self.clone(), client.clone());
@@ -116,11 +118,26 @@ impl Host {
             }
             Command::Delete(_) => self.delete(&id).await,
             command => {
+                self.expect(client, &id, &command).await;
                 let answered = self.hand_over(client, &id, command).await?;
                 // The next command may go.
                 drop(place);
                 answered.await.unwrap_or_else(|_| Err(gone()))
             }
+        }
+    }
+
+    /// What an answer has written into a trusted folder is no change of the folder.
+    async fn expect(&self, client: &Client, id: &SessionId, command: &Command) {
+        let Command::Answer(answer) = command else { return };
+        let Verdict::Allow(allow) = &answer.verdict else { return };
+        if client.scope < Scope::Admin || !allow.remember.iter().any(trust::is_written) {
+            return;
+        }
+        let Ok(Some(session)) = self.session(id).await else { return };
+        if session.trusted && session.pending.iter().any(|asked| asked.pending_id == answer.pending_id) {
+            // What cannot be kept in mind is asked about again; the answer counts all the same.
+            let _ = trust::expect(&self.shared, &session.cwd, &allow.remember).await;
         }
     }
 

@@ -10,7 +10,6 @@ use jackfield_api::command::{
 };
 use jackfield_api::host::SessionSummary;
 use jackfield_api::session::{RunEndReason, SessionOrigin};
-use jackfield_api::snapshot::SessionState;
 use jackfield_api::{Body, Event, Seq, SessionId, Uuid, codec};
 use jackfield_core::Transcript;
 use jackfield_sdk::history::{After, History};
@@ -244,30 +243,14 @@ impl Host {
     fn record(&self, session_id: SessionId, create: CreateSession) -> SessionRecord {
         let at = now();
         let summary = SessionSummary {
-            session_id,
             title: create.title.clone().unwrap_or_default(),
-            cwd: create.cwd.clone(),
             agent: create.agent.unwrap_or_default(),
             model: create.model.clone().or_else(|| self.shared.settings.model.clone()),
             permission_mode: create.permission_mode.clone(),
-            state: SessionState::Ended,
-            pending: Vec::new(),
-            queued: 0,
-            seq: Seq(0),
-            turn: None,
-            created_at: at,
-            updated_at: at,
-            running_since: None,
-            archived: false,
-            total_cost_usd: 0.0,
+            max_thinking_tokens: create.max_thinking_tokens,
             max_budget_usd: create.max_budget_usd,
-            context_window: None,
-            cli_session_id: None,
-            last_message_uuid: None,
-            preview: String::new(),
-            last_error: None,
             trusted: create.trusted,
-            forked_from: None,
+            ..SessionSummary::new(session_id, create.cwd.clone(), at)
         };
         SessionRecord { summary, create }
     }

@@ -1,5 +1,6 @@
 //! What can be asked of a host without changing anything: lists, the desk, search, money, files, settings.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,15 +9,17 @@ use jackfield_api::host::{
     AgentState, Costs, Decision, DeskEntry, FileContent, FileDiffs, FileList, FolderList, HistoryList,
     HostRules, HostSettings, ItemPage, RuleTried, RulesTried, SearchHits, SessionPage, SessionSummary,
 };
+use jackfield_api::lines::KeptLines;
 use jackfield_api::snapshot::{Item, ItemContent};
-use jackfield_api::{Seq, SessionId, Timestamp};
+use jackfield_api::{LineNumber, Seq, SessionId, Timestamp};
 
 use super::{Host, unreadable};
 use crate::channel::{gone, reject, run};
 use crate::export::{self, ExportFormat};
 use crate::files::{self, FileError, Folder};
+use crate::redact::redact;
 use crate::store::{CostBy, LogPage, SessionQuery, StoreError};
-use crate::{git, rules};
+use crate::{git, models, rules};
 
 /// How many conversations of the CLI's history are listed.
 const HISTORY: usize = 1_000;
@@ -66,6 +69,18 @@ impl Host {
         at_most_bytes: usize,
     ) -> Result<Vec<LogPage>, StoreError> {
         self.shared.store.log(id, after, at_most_bytes).await
+    }
+
+    /// The newest lines between the host and the agent of a session, behind one, without the secrets that can be
+    /// told by their looks.
+    pub async fn lines(&self, id: &SessionId, after: LineNumber) -> Result<KeptLines, Rejection> {
+        let mut kept = self.channel(id).await?.lines.after(after);
+        for line in &mut kept.lines {
+            if let Cow::Owned(redacted) = redact(&line.text) {
+                line.text = redacted;
+            }
+        }
+        Ok(kept)
     }
 
     /// All open questions of all sessions, oldest first.
@@ -230,10 +245,12 @@ impl Host {
             Ok(found) => (Some(found.version.to_string()), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let mut agents = vec![AgentState { agent: Agent::Claude, version, problem }];
+        let models = models::of(&self.shared.store, Agent::Claude).await;
+        let mut agents = vec![AgentState { agent: Agent::Claude, version, problem, models }];
         if settings.demo.is_some() {
             let version = Some(env!("CARGO_PKG_VERSION").to_owned());
-            agents.push(AgentState { agent: Agent::Demo, version, problem: None });
+            let models = models::of(&self.shared.store, Agent::Demo).await;
+            agents.push(AgentState { agent: Agent::Demo, version, problem: None, models });
         }
         HostSettings {
             version: env!("CARGO_PKG_VERSION").to_owned(),

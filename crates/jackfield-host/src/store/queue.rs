@@ -63,6 +63,10 @@ impl Queue {
         self.lock().closed
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.lock().jobs.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.lock().jobs.is_empty()
     }

@@ -3,10 +3,10 @@
 //! Lists are read by columns with an index; the JSON beside them is what is handed out. The one rule it keeps: a
 //! session that cannot be read any more is shown as such and hides no other.
 
+use jackfield_api::SessionId;
 use jackfield_api::command::CreateSession;
 use jackfield_api::host::{SessionPage, SessionSummary};
 use jackfield_api::snapshot::SessionState;
-use jackfield_api::{Seq, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::store::column::{integer, json, read, time};
@@ -89,8 +89,9 @@ impl Store {
         self.change(work).await
     }
 
-    /// Removes a session with all that belongs to it: events, items, their words in the search, turns, questions and
-    /// decisions. Nothing of it is found any more once this is done; the file is cleared of it soon after.
+    /// Removes a session with all that belongs to it: events, items, their words in the search, turns, questions.
+    /// Nothing of it is found any more once this is done, but who decided what and when; the file is cleared of it
+    /// soon after.
     pub async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
         let id = id.clone();
         self.change(move |from| Ok(removal::remove(from, id.as_str())?)).await
@@ -262,30 +263,9 @@ impl Listed {
 
     fn summary(self) -> SessionSummary {
         serde_json::from_str(&self.summary).unwrap_or_else(|error| SessionSummary {
-            session_id: self.id,
             title: self.title,
-            cwd: self.folder,
-            agent: jackfield_api::command::Agent::default(),
-            model: None,
-            permission_mode: None,
-            state: SessionState::Ended,
-            pending: Vec::new(),
-            queued: 0,
-            seq: Seq(0),
-            turn: None,
-            created_at: time(self.updated_at),
-            updated_at: time(self.updated_at),
-            running_since: None,
-            archived: false,
-            total_cost_usd: 0.0,
-            max_budget_usd: None,
-            context_window: None,
-            cli_session_id: None,
-            last_message_uuid: None,
-            preview: String::new(),
             last_error: Some(format!("what is stored of this session cannot be read: {error}")),
-            trusted: false,
-            forked_from: None,
+            ..SessionSummary::new(self.id, self.folder, time(self.updated_at))
         })
     }
 }

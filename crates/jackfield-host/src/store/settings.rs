@@ -37,6 +37,30 @@ impl Store {
         self.read("read a setting", work).await
     }
 
+    /// All settings whose names begin so, by name.
+    pub async fn values(&self, prefix: &'static str) -> Result<Vec<(String, String)>, StoreError> {
+        let work = move |from: &Connection| {
+            let found = from
+                .prepare_cached(
+                    "SELECT key, value FROM setting WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key",
+                )?
+                .query_map([prefix], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<Result<_, _>>()?;
+            Ok(found)
+        };
+        self.read("read settings", work).await
+    }
+
+    /// Removes a setting; nothing happens if it is not there.
+    pub async fn remove_value(&self, key: &str) -> Result<(), StoreError> {
+        let key = key.to_owned();
+        let work = move |from: &Connection| {
+            from.prepare_cached("DELETE FROM setting WHERE key = ?1")?.execute([key])?;
+            Ok(())
+        };
+        self.change(work).await
+    }
+
     /// Makes a setting.
     pub async fn set_value(&self, key: &str, value: &str) -> Result<(), StoreError> {
         let row = [key.to_owned(), value.to_owned()];

@@ -6,7 +6,6 @@ use std::path::Path;
 use bytes::Bytes;
 use jackfield_api::command::{Agent, CreateSession};
 use jackfield_api::host::SessionSummary;
-use jackfield_api::snapshot::SessionState;
 use jackfield_api::{Seq, SessionId, Timestamp};
 use rusqlite::{Connection, ffi};
 use tempfile::TempDir;
@@ -15,32 +14,8 @@ use super::schema::STEPS;
 use super::{AppendError, Batch, SessionRecord, Store, StoreError};
 
 fn record(id: &str) -> SessionRecord {
-    let summary = SessionSummary {
-        session_id: id.into(),
-        title: String::new(),
-        cwd: "/ws".to_owned(),
-        agent: Agent::Demo,
-        model: None,
-        permission_mode: None,
-        state: SessionState::Ended,
-        pending: Vec::new(),
-        queued: 0,
-        seq: Seq(0),
-        turn: None,
-        created_at: Timestamp(0),
-        updated_at: Timestamp(0),
-        running_since: None,
-        archived: false,
-        total_cost_usd: 0.0,
-        max_budget_usd: None,
-        context_window: None,
-        cli_session_id: None,
-        last_message_uuid: None,
-        preview: String::new(),
-        last_error: None,
-        trusted: false,
-        forked_from: None,
-    };
+    let summary =
+        SessionSummary { agent: Agent::Demo, ..SessionSummary::new(id.into(), "/ws", Timestamp(0)) };
     SessionRecord { summary, create: CreateSession::new("/ws") }
 }
 

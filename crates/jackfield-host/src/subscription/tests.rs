@@ -8,7 +8,6 @@ use std::task::{Context, Poll, Waker};
 use jackfield_api::Timestamp;
 use jackfield_api::command::CreateSession;
 use jackfield_api::host::SessionSummary;
-use jackfield_api::snapshot::SessionState;
 use proptest::prelude::*;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -88,33 +87,8 @@ impl Scene {
     }
 }
 
-fn record(id: &SessionId) -> SessionRecord {
-    let summary = SessionSummary {
-        session_id: id.clone(),
-        title: String::new(),
-        cwd: "/".to_owned(),
-        agent: jackfield_api::command::Agent::Claude,
-        model: None,
-        permission_mode: None,
-        state: SessionState::Ended,
-        pending: Vec::new(),
-        queued: 0,
-        seq: Seq(0),
-        turn: None,
-        created_at: Timestamp(0),
-        updated_at: Timestamp(0),
-        running_since: None,
-        archived: false,
-        total_cost_usd: 0.0,
-        max_budget_usd: None,
-        context_window: None,
-        cli_session_id: None,
-        last_message_uuid: None,
-        preview: String::new(),
-        last_error: None,
-        trusted: false,
-        forked_from: None,
-    };
+pub(crate) fn record(id: &SessionId) -> SessionRecord {
+    let summary = SessionSummary::new(id.clone(), "/", Timestamp(0));
     SessionRecord { summary, create: CreateSession::new("/") }
 }
 

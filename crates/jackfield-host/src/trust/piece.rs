@@ -74,9 +74,12 @@ impl Piece {
 }
 
 /// What stands for all of these in this folder.
-pub(super) fn fingerprint(path: &str, pieces: &[Piece]) -> Fingerprint {
-    let mut digests: Vec<&str> =
-        pieces.iter().filter(|piece| !piece.is_instructions()).map(|piece| piece.digest.as_str()).collect();
+pub(super) fn fingerprint<'a>(path: &str, pieces: impl IntoIterator<Item = &'a Piece>) -> Fingerprint {
+    let mut digests: Vec<&str> = pieces
+        .into_iter()
+        .filter(|piece| !piece.is_instructions())
+        .map(|piece| piece.digest.as_str())
+        .collect();
     digests.sort_unstable();
     hash(["jackfield trust 1", path].into_iter().chain(digests).map(str::as_bytes)).into()
 }

@@ -10,7 +10,7 @@ use jackfield_api::permission::{
 };
 use jackfield_api::session::{Compaction, CompactionStatus, RunEndReason, RunEnded};
 use jackfield_api::snapshot::{
-    Item, ItemContent, QuestionEnding, QuestionItem, SessionState, TextItem, ToolItem, TurnItem,
+    Item, ItemContent, QuestionEnding, QuestionItem, TextItem, ToolItem, TurnItem,
 };
 use jackfield_api::tool::ToolStatus;
 use jackfield_api::trouble::{Error, Notice, NoticeLevel};
@@ -26,30 +26,13 @@ use serde_json::json;
 
 fn session(title: &str) -> SessionSummary {
     SessionSummary {
-        session_id: "5e55".into(),
         title: title.to_owned(),
-        cwd: "/ws/project".to_owned(),
-        agent: jackfield_api::command::Agent::Claude,
         model: Some("claude-x".to_owned()),
-        permission_mode: None,
-        state: SessionState::Ended,
-        pending: Vec::new(),
-        queued: 0,
         seq: Seq(9),
         turn: Some(TurnNumber(1)),
-        created_at: Timestamp(1_763_187_217_326),
         updated_at: Timestamp(1_763_187_300_000),
-        running_since: None,
-        archived: false,
         total_cost_usd: 0.0123,
-        max_budget_usd: None,
-        context_window: None,
-        cli_session_id: None,
-        last_message_uuid: None,
-        preview: String::new(),
-        last_error: None,
-        trusted: false,
-        forked_from: None,
+        ..SessionSummary::new("5e55".into(), "/ws/project", Timestamp(1_763_187_217_326))
     }
 }
 

@@ -78,6 +78,7 @@ async fn thrice(host: &Host, id: &SessionId, answer: Answer) -> Vec<Result<(), R
         id: uuid::Uuid::new_v4().to_string(),
         session_id: Some(id.clone()),
         command: answer.into(),
+        traceparent: None,
     };
     let who = client("phone");
     let one = || host.command(&who, given.clone());

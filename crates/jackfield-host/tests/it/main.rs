@@ -1,12 +1,15 @@
 //! The host.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod backup;
 mod export;
 mod faults;
 mod faults_fake;
+mod faults_kept;
 mod faults_questions;
 mod files;
 mod git;
+mod lines;
 mod money;
 mod rules;
 mod sessions;
@@ -18,3 +21,4 @@ mod store_fixtures;
 mod store_ledger;
 mod store_search;
 mod trust;
+mod trust_own;

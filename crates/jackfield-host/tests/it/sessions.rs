@@ -242,6 +242,7 @@ async fn a_command_that_comes_twice_is_done_once() {
         id: "the same".to_owned(),
         session_id: Some(id.clone()),
         command: Command::from(prompt("hello")),
+        traceparent: None,
     };
     let tester = client("tester");
     let (first, second) =
@@ -354,6 +355,7 @@ async fn commands_reach_a_session_in_the_order_in_which_they_came() {
             priority: jackfield_api::session::Priority::Later,
             ..prompt(text)
         }),
+        traceparent: None,
     });
     // Each is begun before the next is, and none is waited for.
     let mut answers: Vec<_> = given.map(|given| Box::pin(stage.host.command(&tester, given))).collect();

@@ -15,7 +15,7 @@ use crate::store_fixtures::{append, create, last, said};
 const FOLDER: &str = "JACKFIELD_TEST_FOLDER";
 
 #[test]
-fn everything_in_the_folder_is_the_owners_alone_whatever_the_umask() {
+fn s14_everything_in_the_folder_is_the_owners_alone_whatever_the_umask() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         return check_modes(Path::new(&folder));
     }
@@ -26,7 +26,10 @@ fn everything_in_the_folder_is_the_owners_alone_whatever_the_umask() {
         let output = Command::new("sh")
             .args(["-c", r#"umask "$0" && exec "$@""#, umask])
             .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "store_files::everything_in_the_folder_is_the_owners_alone_whatever_the_umask"])
+            .args([
+                "--exact",
+                "store_files::s14_everything_in_the_folder_is_the_owners_alone_whatever_the_umask",
+            ])
             .env(FOLDER, &folder)
             .output()
             .unwrap();

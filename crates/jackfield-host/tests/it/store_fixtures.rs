@@ -5,7 +5,7 @@ use jackfield_api::command::{Agent, CreateSession};
 use jackfield_api::conversation::{ItemOutcome, MessageChunk, UserMessage};
 use jackfield_api::host::SessionSummary;
 use jackfield_api::permission::{PermissionKind, PermissionRequest};
-use jackfield_api::snapshot::{Item, ItemContent, SessionState, TextItem};
+use jackfield_api::snapshot::{Item, ItemContent, TextItem};
 use jackfield_api::usage::TurnFigures;
 use jackfield_api::{Event, ItemId, PendingId, Seq, SessionId, Timestamp, TurnNumber, codec};
 use jackfield_host::store::{Batch, LogPage, SessionRecord, Store, TurnRow};
@@ -21,30 +21,12 @@ pub(crate) fn open() -> (TempDir, Store) {
 /// A session that is over, as it is first stored.
 pub(crate) fn record(id: &str) -> SessionRecord {
     let summary = SessionSummary {
-        session_id: id.into(),
         title: format!("Title of {id}"),
-        cwd: "/ws/project".to_owned(),
         agent: Agent::Demo,
         model: Some("opus".to_owned()),
-        permission_mode: None,
-        state: SessionState::Ended,
         pending: vec![question(3)],
-        queued: 0,
-        seq: Seq(0),
-        turn: None,
-        created_at: Timestamp(1_000),
-        updated_at: Timestamp(1_000),
-        running_since: None,
-        archived: false,
         total_cost_usd: 0.25,
-        max_budget_usd: None,
-        context_window: None,
-        cli_session_id: None,
-        last_message_uuid: None,
-        preview: String::new(),
-        last_error: None,
-        trusted: false,
-        forked_from: None,
+        ..SessionSummary::new(id.into(), "/ws/project", Timestamp(1_000))
     };
     SessionRecord { summary, create: CreateSession::new("/ws/project") }
 }

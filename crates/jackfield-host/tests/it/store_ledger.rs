@@ -33,6 +33,10 @@ async fn costs_add_up_by_day_model_session_and_turn() {
     };
     assert_eq!(rows(CostBy::Day, None).await, ["1970-01-03: 4.25 in 2", "1970-01-02: 1.5 in 2"]);
     assert_eq!(rows(CostBy::Day, Some(2 * DAY)).await, ["1970-01-03: 4.25 in 2"]);
+    let divided = store.costs(CostBy::DayModel, None).await.unwrap().rows;
+    let divided: Vec<_> =
+        divided.iter().map(|row| (row.group.as_str(), row.model.as_deref(), row.turns)).collect();
+    assert_eq!(divided, [("1970-01-03", Some("haiku"), 2), ("1970-01-02", Some("opus"), 2)]);
     assert_eq!(rows(CostBy::Model, None).await, ["haiku: 4.25 in 2", "opus: 1.5 in 2"]);
     assert_eq!(rows(CostBy::Session, None).await, ["two: 4 in 1", "one: 1.75 in 3"]);
     assert_eq!(rows(CostBy::Turn(one), None).await, ["2: 0.25 in 1", "1: 1.5 in 2"]);
@@ -40,7 +44,7 @@ async fn costs_add_up_by_day_model_session_and_turn() {
 }
 
 #[tokio::test]
-async fn every_decision_is_kept_as_it_was_first_made() {
+async fn s28_every_decision_is_kept_as_it_was_first_made() {
     let (_folder, store) = open();
     let (one, two) = (create(&store, "one").await, create(&store, "two").await);
     let by = |name: &str| Some(name.to_owned());

@@ -26,6 +26,7 @@ with_both_clis![
     s20_git_runs_nothing_that_an_untrusted_repository_names,
     s20_prompts_of_an_untrusted_folder_are_not_said,
     s21_variables_of_an_untrusted_folder_reach_nothing,
+    s20_a_folder_that_is_forgotten_is_asked_about_again,
 ];
 
 /// A folder whose hooks and servers leave marks.
@@ -274,6 +275,34 @@ async fn s20_trust_is_of_one_real_folder_only(version: &str) {
     fs::create_dir(&trusted).unwrap();
     hostile.fill(&trusted, "d");
     hostile.run(&trusted).await.is_untrusted();
+    stage.host.close().await;
+}
+
+async fn s20_a_folder_that_is_forgotten_is_asked_about_again(version: &str) {
+    let stage = Stage::new(version, turns()).await;
+    let hostile = Hostile::new(&stage);
+    let folder = hostile.folder("forgotten");
+    hostile.fill(&folder, "forgotten");
+    assert!(stage.host.folder_verdicts().await.unwrap().folders.is_empty());
+    hostile.trust(&folder).await;
+    let verdicts = stage.host.folder_verdicts().await.unwrap().folders;
+    let real = text(&folder.canonicalize().unwrap());
+    assert_eq!(verdicts.len(), 1);
+    assert_eq!((&verdicts[0].path, verdicts[0].trusted), (&real, true));
+    assert!(verdicts[0].decided_at.is_some());
+    assert!(hostile.run(&folder).await.summary.trusted);
+
+    stage.host.forget_folder(&real).await.unwrap();
+    assert!(stage.host.folder_verdicts().await.unwrap().folders.is_empty());
+    let shown = hostile.shown(&folder).await;
+    assert!(!shown.trusted && !shown.changed && !shown.refused);
+    assert!(!hostile.run(&folder).await.summary.trusted);
+
+    // One that is gone can be forgotten too.
+    hostile.trust(&folder).await;
+    fs::remove_dir_all(&folder).unwrap();
+    stage.host.forget_folder(&real).await.unwrap();
+    assert!(stage.host.folder_verdicts().await.unwrap().folders.is_empty());
     stage.host.close().await;
 }
 

@@ -22,7 +22,6 @@ pub(crate) enum Call {
     SaveDocument(OneFile),
     CloseTab(CloseTab),
     CloseAllDiffTabs(Nothing),
-    #[expect(dead_code, reason = "it must be right, though nothing runs it yet")]
     ExecuteCode(ExecuteCode),
 }
 
@@ -83,7 +82,6 @@ pub(crate) struct Nothing {}
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct ExecuteCode {
-    #[expect(dead_code, reason = "it must be there, though nothing runs it yet")]
     pub(crate) code: String,
 }
 

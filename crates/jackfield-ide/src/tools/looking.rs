@@ -2,7 +2,7 @@
 //!
 //! The one rule they keep: of files outside the workspace nothing is told.
 
-use rmcp::model::CallToolResult;
+use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
 use super::call::GetDiagnostics;
@@ -56,7 +56,12 @@ impl Bench {
                 json!({ "uri": uri, "diagnostics": file.diagnostics })
             })
             .collect();
-        Ok(json(&files))
+        let mut result = json(&files);
+        if let Some(reason) = self.editor.without_diagnostics() {
+            // The CLI reads the first text only; the model reads all.
+            result.content.push(ContentBlock::text(reason));
+        }
+        Ok(result)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A server with a fake editor, and a client that speaks as the CLI does.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::fake::{Asked, FakeEditor};
 
 /// What hangs must not hang the tests.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A server, its editor and its folders.
 pub(crate) struct Scene {
@@ -39,6 +39,7 @@ impl Scene {
         std::fs::write(workspace.join("a.txt"), "alpha\nbeta\ngamma\n").unwrap();
         let (editor, asked) = FakeEditor::new();
         let options = Options {
+            kernel: None,
             name: "Fake".to_owned(),
             workspace: vec![workspace.clone()],
             lock_folders: vec![locks.clone()],
@@ -48,36 +49,9 @@ impl Scene {
         Self { _home: home, workspace, locks, editor, asked, ide }
     }
 
-    /// The token in the lock file.
-    pub(crate) fn token(&self) -> String {
-        let text = std::fs::read(self.locks.join(format!("{}.lock", self.ide.port()))).unwrap();
-        let lock: Value = serde_json::from_slice(&text).unwrap();
-        lock["authToken"].as_str().unwrap().to_owned()
-    }
-
     /// Connects with the CLI's headers and these changes to them; the empty value takes a header away.
     pub(crate) async fn try_to_connect(&self, changes: &[(&'static str, &str)]) -> Result<Client, Error> {
-        let port = self.ide.port();
-        let mut request = format!("ws://127.0.0.1:{port}/").into_client_request().unwrap();
-        let headers = request.headers_mut();
-        headers.insert("sec-websocket-protocol", HeaderValue::from_static("mcp"));
-        headers.insert("user-agent", HeaderValue::from_static("claude-code/2.1.325 (cli)"));
-        headers.insert(
-            "sec-websocket-extensions",
-            HeaderValue::from_static("permessage-deflate; client_max_window_bits"),
-        );
-        headers.insert("x-claude-code-ide-authorization", HeaderValue::from_str(&self.token()).unwrap());
-        for (name, value) in changes {
-            if value.is_empty() {
-                headers.remove(*name);
-            } else {
-                headers.insert(*name, HeaderValue::from_str(value).unwrap());
-            }
-        }
-        let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-        let (socket, response) = tokio_tungstenite::client_async(request, stream).await?;
-        assert_eq!(response.headers().get("sec-websocket-protocol").unwrap(), "mcp");
-        Ok(Client { socket, ids: 0 })
+        connect_to(self.ide.port(), &self.locks, changes).await
     }
 
     /// A client that has shaken hands and asked for the tools.
@@ -94,6 +68,42 @@ impl Scene {
     pub(crate) async fn next_asked(&mut self) -> Asked {
         tokio::time::timeout(PATIENCE, self.asked.recv()).await.unwrap().unwrap()
     }
+}
+
+/// The token in the lock file.
+fn token(port: u16, locks: &Path) -> String {
+    let text = std::fs::read(locks.join(format!("{port}.lock"))).unwrap();
+    let lock: Value = serde_json::from_slice(&text).unwrap();
+    lock["authToken"].as_str().unwrap().to_owned()
+}
+
+/// Connects to a server by its lock file, with the CLI's headers and these changes to them; the empty value takes a
+/// header away.
+pub(crate) async fn connect_to(
+    port: u16,
+    locks: &Path,
+    changes: &[(&'static str, &str)],
+) -> Result<Client, Error> {
+    let mut request = format!("ws://127.0.0.1:{port}/").into_client_request().unwrap();
+    let headers = request.headers_mut();
+    headers.insert("sec-websocket-protocol", HeaderValue::from_static("mcp"));
+    headers.insert("user-agent", HeaderValue::from_static("claude-code/2.1.325 (cli)"));
+    headers.insert(
+        "sec-websocket-extensions",
+        HeaderValue::from_static("permessage-deflate; client_max_window_bits"),
+    );
+    headers.insert("x-claude-code-ide-authorization", HeaderValue::from_str(&token(port, locks)).unwrap());
+    for (name, value) in changes {
+        if value.is_empty() {
+            headers.remove(*name);
+        } else {
+            headers.insert(*name, HeaderValue::from_str(value).unwrap());
+        }
+    }
+    let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let (socket, response) = tokio_tungstenite::client_async(request, stream).await?;
+    assert_eq!(response.headers().get("sec-websocket-protocol").unwrap(), "mcp");
+    Ok(Client { socket, ids: 0 })
 }
 
 pub(crate) struct Client {

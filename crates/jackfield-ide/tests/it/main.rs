@@ -8,3 +8,4 @@ mod frames;
 mod many;
 mod recordings;
 mod tools;
+mod workbench;

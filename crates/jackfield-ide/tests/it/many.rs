@@ -41,6 +41,7 @@ async fn s15_fifty_servers_at_once_never_show_half_a_lock_file_and_leave_none() 
     };
     let begin = |workspace: PathBuf, lock_folder: PathBuf| {
         let options = Options {
+            kernel: None,
             name: "Many".to_owned(),
             workspace: vec![workspace],
             lock_folders: vec![lock_folder],

@@ -63,7 +63,7 @@ fn what_is_on_can_be_switched_off() {
 }
 
 #[test]
-fn every_value_stays_with_its_flag() {
+fn s22_every_value_stays_with_its_flag() {
     let evil = "--dangerously-skip-permissions";
     let options = Options::new("/ws")
         .model(evil)
@@ -251,7 +251,7 @@ fn an_untrusted_folder_is_no_source_of_settings() {
 }
 
 #[test]
-fn values_that_cannot_be_arguments_are_refused() {
+fn s22_values_that_cannot_be_arguments_are_refused() {
     let options = || Options::new("/ws");
     assert_eq!(error(&options().model("a\0b")), OptionError::NulByte { flag: "--model".into() });
     let length = LONGEST_ARGUMENT - "--model=".len();

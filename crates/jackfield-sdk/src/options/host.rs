@@ -4,9 +4,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{DebugFilter, Options, PartOf, Switch};
+use crate::journal::Journal;
+use crate::tail::RawTail;
 
 impl Options {
     /// Whether text and thinking come in pieces as they are written. On by default.
@@ -190,6 +193,21 @@ impl Options {
     #[must_use]
     pub fn locks(mut self, folder: impl Into<PathBuf>) -> Self {
         self.locks = Some(folder.into());
+        self
+    }
+
+    /// Where the newest lines in both directions are kept, each with the events that were made of it. Nowhere if
+    /// never called.
+    #[must_use]
+    pub fn raw_tail(mut self, tail: Arc<RawTail>) -> Self {
+        self.raw_tail = Some(tail);
+        self
+    }
+
+    /// Who is told of everything that passes between the session and its CLI. Nobody if never called.
+    #[must_use]
+    pub fn journal(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.journal = Some(journal);
         self
     }
 

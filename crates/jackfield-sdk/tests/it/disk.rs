@@ -24,12 +24,14 @@ const INSIDE: &str = "JACKFIELD_TEST_MOUNTS";
 
 #[test]
 #[ignore = "needs root: it mounts a file system of its own"]
-fn a_full_disk_ends_in_typed_outcomes_and_the_conversation_goes_on_when_there_is_room() {
+fn f7_a_full_disk_ends_in_typed_outcomes_and_the_conversation_goes_on_when_there_is_room() {
     if std::env::var_os(INSIDE).is_none() {
         let this = format!("/proc/{}/exe", std::process::id());
         let status = Command::new("unshare")
             .args(["--mount", "--propagation", "private", &this, "--exact", "--nocapture", "--ignored"])
-            .arg("disk::a_full_disk_ends_in_typed_outcomes_and_the_conversation_goes_on_when_there_is_room")
+            .arg(
+                "disk::f7_a_full_disk_ends_in_typed_outcomes_and_the_conversation_goes_on_when_there_is_room",
+            )
             .env(INSIDE, "1")
             .stdin(Stdio::null())
             .status()

@@ -185,7 +185,7 @@ fn long_prompt() -> String {
 }
 
 #[tokio::test]
-async fn a_cli_that_never_reads_is_ended_by_the_deadline_of_a_write() {
+async fn f23_a_cli_that_never_reads_is_ended_by_the_deadline_of_a_write() {
     let fake = Fake::new([FakeStep::Hang(Nothing {})]);
     let session = fake.session().await;
     let mut events = session.events(Pace::Lossless);
@@ -227,7 +227,7 @@ async fn dropping_the_last_handle_ends_a_cli_that_never_reads() {
 }
 
 #[tokio::test]
-async fn a_wedged_cli_is_found_reported_and_ended() {
+async fn f23_a_wedged_cli_is_found_reported_and_ended() {
     let asked = json!({"type": "control_request", "request": {"subtype": "set_permission_mode"}});
     let mut steps = turn("one");
     steps.extend([FakeStep::Await(asked), now(), FakeStep::Hang(Nothing {})]);

@@ -63,7 +63,7 @@ pub(crate) fn tags(events: &[Arc<Event>]) -> Vec<&'static str> {
 // ---- lines that are wrong ----
 
 #[tokio::test]
-async fn a_line_that_is_not_json_is_told_and_the_turn_goes_on() {
+async fn f20_a_line_that_is_not_json_is_told_and_the_turn_goes_on() {
     let half = r#"{"type":"assistant","message":{"id":"#;
     let events = with_a_fault([bytes(format!("{half}\n[SandboxDebug] hello\n"))]).await;
     assert_eq!(malformed(&events), [half, "[SandboxDebug] hello"]);
@@ -77,7 +77,7 @@ async fn blank_lines_say_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_passed_on() {
+async fn f21_what_is_not_known_is_passed_on() {
     let mut block = assistant("");
     block["message"]["content"] = json!([{"type": "hologram", "light": 1}]);
     let odd_delta =
@@ -101,7 +101,7 @@ async fn what_is_not_known_is_passed_on() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_not_known_is_refused_at_once() {
+async fn f21_a_request_that_is_not_known_is_refused_at_once() {
     let request = json!({"type": "control_request", "request_id": "odd", "request": {"subtype": "sing"}});
     let refusal = json!({"type": "control_response", "response": {"subtype": "error", "request_id": "odd"}});
     let events = with_a_fault([FakeStep::Send(request), FakeStep::Expect(refusal)]).await;
@@ -109,7 +109,7 @@ async fn a_request_that_is_not_known_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn text_that_is_not_unicode_arrives_with_replacements_and_is_counted() {
+async fn f20_text_that_is_not_unicode_arrives_with_replacements_and_is_counted() {
     let surrogate = delta("AA").to_string().replace("AA", r"\ud83d");
     let mut byte = delta("AA").to_string().replace("AA", "A\u{1}").into_bytes();
     let at = byte.iter().position(|byte| *byte == 1).unwrap();
@@ -206,7 +206,7 @@ async fn a_flood_of_65_megabytes_arrives_whole() {
 }
 
 #[tokio::test]
-async fn lines_of_20_megabytes_arrive_whole() {
+async fn f18_lines_of_20_megabytes_arrive_whole() {
     const LENGTH: u64 = 20_000_000;
     let around = |line: &Value| {
         let text = line.to_string();
@@ -248,7 +248,7 @@ async fn lines_of_20_megabytes_arrive_whole() {
 }
 
 #[tokio::test]
-async fn a_line_over_the_limit_is_told_and_the_next_one_is_read() {
+async fn f18_a_line_over_the_limit_is_told_and_the_next_one_is_read() {
     let mut steps = turn_around("before ", "after", [FakeStep::Flood(Flood::Bytes(65_000_000)), bytes("\n")]);
     steps.push(silence());
     let fake = Fake::new(steps);

@@ -98,7 +98,7 @@ fn guarded() -> Vec<OsString> {
 }
 
 #[tokio::test]
-async fn a_killed_host_takes_the_whole_tree_with_it() {
+async fn f2_a_killed_host_takes_the_whole_tree_with_it() {
     for version in PINNED_VERSIONS {
         // The pipes stay open in this process: the guard sees the death of its parent and nothing else.
         let host =
@@ -110,7 +110,7 @@ async fn a_killed_host_takes_the_whole_tree_with_it() {
 }
 
 #[tokio::test]
-async fn a_killed_cli_takes_its_tools_with_it() {
+async fn f2_a_killed_cli_takes_its_tools_with_it() {
     for version in PINNED_VERSIONS {
         let mut run = Run::start(version, &guarded()).await;
         run.kill("claude");
@@ -159,7 +159,7 @@ async fn a_guard_that_is_told_to_kill_kills() {
 }
 
 #[tokio::test]
-async fn a_session_that_ends_normally_leaves_nothing_behind() {
+async fn f2_a_session_that_ends_normally_leaves_nothing_behind() {
     for version in PINNED_VERSIONS {
         let command = "setsid nohup sleep 300 > /dev/null 2>&1 &";
         let input = json!({"command": command, "description": "detaches"});

@@ -27,3 +27,4 @@ mod readers;
 mod seeds;
 mod session;
 mod tools;
+mod trust;

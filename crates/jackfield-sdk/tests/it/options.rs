@@ -61,7 +61,7 @@ async fn what_we_refuse_the_cli_refuses_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn values_that_begin_with_a_dash_reach_the_cli_as_values() {
+async fn s22_values_that_begin_with_a_dash_reach_the_cli_as_values() {
     for version in PINNED_VERSIONS {
         let sandbox = Sandbox::new().unwrap();
         let nothing =
@@ -94,7 +94,7 @@ async fn values_that_begin_with_a_dash_reach_the_cli_as_values() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_runs_nothing_before_it_is_trusted() {
+async fn s20_a_folder_runs_nothing_before_it_is_trusted() {
     for version in PINNED_VERSIONS {
         for trust in [Trust::Untrusted, Trust::Trusted] {
             let sandbox = Sandbox::new().unwrap();

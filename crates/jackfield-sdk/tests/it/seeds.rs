@@ -136,7 +136,7 @@ pub(crate) fn nothing_lives_in(place: &Place, seed: u64) {
 // ---- the CLI is killed ----
 
 #[tokio::test]
-async fn a_cli_killed_at_any_moment_ends_its_session_and_can_be_resumed() {
+async fn f1_a_cli_killed_at_any_moment_ends_its_session_and_can_be_resumed() {
     for seed in 0..seeds() {
         let mut dice = Dice(seed);
         let (events, behind) = dice.moment(62);
@@ -234,7 +234,7 @@ struct Host {
 }
 
 #[test]
-fn a_host_killed_at_any_moment_leaves_nothing_alive_and_its_session_can_be_resumed() {
+fn f2_a_host_killed_at_any_moment_leaves_nothing_alive_and_its_session_can_be_resumed() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     if let Some(file) = std::env::var_os(HOST) {
         return runtime.block_on(be_killed(&file));
@@ -265,7 +265,7 @@ async fn kill_the_host(seed: u64, version: &str, lines: u64, behind: Duration) {
     // Not by its path: what lies there may be another build by now.
     let mut child = Command::new("/proc/self/exe")
         .args(["--exact", "--nocapture"])
-        .arg("seeds::a_host_killed_at_any_moment_leaves_nothing_alive_and_its_session_can_be_resumed")
+        .arg("seeds::f2_a_host_killed_at_any_moment_leaves_nothing_alive_and_its_session_can_be_resumed")
         .env(HOST, &file)
         .stdout(Stdio::piped())
         .kill_on_drop(true)

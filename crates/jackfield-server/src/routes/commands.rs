@@ -14,11 +14,17 @@ use crate::router::Server;
 /// The header with a name for people: who answered a question is told by it.
 const CLIENT: &str = "x-jackfield-client";
 
+/// The header with the place in a trace that a prompt's turn is to be a part of.
+const TRACE_PARENT: &str = "traceparent";
+
 /// Give a command; the answer comes when it is done.
 #[utoipa::path(
     post, path = "/api/commands", tag = "commands",
     request_body = ref("#/components/schemas/GivenCommand"),
-    params(("x-jackfield-client" = Option<String>, Header, description = "A name for people, at most 80 characters")),
+    params(
+        ("x-jackfield-client" = Option<String>, Header, description = "A name for people, at most 80 characters"),
+        ("traceparent" = Option<String>, Header, description = "The W3C's place in a trace, for a prompt's turn"),
+    ),
     responses(
         (status = 200, description = "It was done: the frame `accepted`", body = ref("#/components/schemas/AcceptedFrame")),
         (status = "4XX", description = "It was not done; the code is one of `Rejection`", body = Failure),
@@ -31,7 +37,8 @@ pub(crate) async fn command(
     Given(given): Given<GivenCommand>,
 ) -> Result<Json<ServerFrame>, Refusal> {
     let name = headers.get(CLIENT).and_then(|name| name.to_str().ok()).map(str::trim).unwrap_or_default();
-    let client = Client::new(caller.name(name), caller.scope);
+    let parent = headers.get(TRACE_PARENT).and_then(|parent| parent.to_str().ok());
+    let client = Client::new(caller.name(name), caller.scope).traced(parent);
     let id = given.id.clone();
     let host = server.host.clone();
     // What was begun is done, also when the caller has gone; it may ask again with the same id.

@@ -139,6 +139,8 @@ pub(crate) struct CostsAsked {
 pub(crate) enum ByAsked {
     /// A day (UTC).
     Day,
+    /// A day (UTC) and a model.
+    DayModel,
     /// A model.
     Model,
     /// A session.
@@ -161,6 +163,7 @@ pub(crate) async fn costs(
 ) -> Result<Json<Costs>, Refusal> {
     let by = match (asked.by, asked.session) {
         (ByAsked::Day, _) => CostBy::Day,
+        (ByAsked::DayModel, _) => CostBy::DayModel,
         (ByAsked::Model, _) => CostBy::Model,
         (ByAsked::Session, _) => CostBy::Session,
         (ByAsked::Turn, Some(session)) => CostBy::Turn(session),

@@ -6,9 +6,10 @@ use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use jackfield_api::Seq;
 use jackfield_api::host::{ItemPage, SessionPage, SessionSummary};
+use jackfield_api::lines::KeptLines;
 use jackfield_api::socket::SentSnapshot;
+use jackfield_api::{LineNumber, Seq};
 use jackfield_host::ExportFormat;
 use jackfield_host::store::{Archived, SessionQuery};
 use serde::Deserialize;
@@ -161,6 +162,33 @@ pub(crate) async fn events(
     let pages = server.host.log(&id, after, LOG).await?;
     let lines: Vec<Bytes> = pages.into_iter().map(|page| page.lines).collect();
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from(lines.concat())).into_response())
+}
+
+/// Which lines.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LinesAsked {
+    /// Only lines behind this one; all that are kept if absent.
+    #[param(value_type = Option<u64>)]
+    after: Option<LineNumber>,
+}
+
+/// The newest lines between the host and the agent, each with the events that were made of it, without the secrets
+/// that can be told by their looks. They are kept in memory, as long as the session is loaded.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}/lines", tag = "sessions",
+    params(("id" = String, Path, description = "The session"), LinesAsked),
+    responses(
+        (status = 200, description = "Lines, oldest first", body = ref("#/components/schemas/KeptLines")),
+        (status = 404, description = "There is no session of this name", body = Failure),
+    )
+)]
+pub(crate) async fn lines(
+    State(server): State<Server>,
+    Named(id): Named,
+    Asked(asked): Asked<LinesAsked>,
+) -> Result<Json<KeptLines>, Refusal> {
+    Ok(Json(server.host.lines(&id, asked.after.unwrap_or_default()).await?))
 }
 
 /// In which form.

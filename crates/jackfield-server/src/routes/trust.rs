@@ -2,7 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use jackfield_api::trust::{FolderTrust, SetFolderTrust};
+use axum::http::StatusCode;
+use jackfield_api::trust::{FolderTrust, FolderVerdicts, SetFolderTrust};
 use jackfield_host::trust::Verdict;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -48,4 +49,26 @@ pub(crate) async fn set_trust(
 ) -> Result<Json<FolderTrust>, Refusal> {
     let verdict = if set.trusted { Verdict::Trusted } else { Verdict::Untrusted };
     Ok(Json(server.host.set_folder_trust(&set.path, &set.fingerprint, verdict).await?))
+}
+
+/// What was said to folders.
+#[utoipa::path(
+    get, path = "/api/trust/folders", tag = "files",
+    responses((status = 200, description = "Folder by folder", body = ref("#/components/schemas/FolderVerdicts")))
+)]
+pub(crate) async fn folders(State(server): State<Server>) -> Result<Json<FolderVerdicts>, Refusal> {
+    Ok(Json(server.host.folder_verdicts().await?))
+}
+
+/// Forget what was said to a folder; it is asked about again.
+#[utoipa::path(
+    delete, path = "/api/trust/folders", tag = "files", params(TrustAsked),
+    responses((status = 204, description = "It is forgotten"))
+)]
+pub(crate) async fn forget(
+    State(server): State<Server>,
+    Asked(asked): Asked<TrustAsked>,
+) -> Result<StatusCode, Refusal> {
+    server.host.forget_folder(&asked.path).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -14,29 +14,34 @@ use jackfield_api::socket::{Accepted, ClientFrame, GivenCommand, RefusedFrame, R
 use jackfield_host::{Client, Host};
 use tokio::sync::{Semaphore, mpsc};
 
+use super::dictation::Dictations;
 use super::ending::Ending;
 use super::{Order, Pulse, Stream, encode};
 use crate::given::{TOO_DEEP, is_too_deep};
+use crate::router::Server;
 
 /// How many commands of one connection may be under way.
 const COMMANDS: usize = 32;
 
 /// Reads until the connection ends.
 pub(super) async fn read(
-    host: &Host,
+    server: &Server,
     client: &Client,
     stream: &mut Stream,
     orders: mpsc::Sender<Order>,
     pulse: &Pulse,
 ) -> Ending {
-    let commands = Commands { host, client, under_way: Arc::new(Semaphore::new(COMMANDS)) };
+    let mut dictations = Dictations::new(server.speech.speech.clone(), client.scope, orders.clone());
+    let commands = Commands { host: &server.host, client, under_way: Arc::new(Semaphore::new(COMMANDS)) };
     while let Some(message) = stream.next().await {
         pulse.felt();
         let text = match message {
             Ok(Message::Text(text)) => text,
             Ok(Message::Ping(_) | Message::Pong(_)) => continue,
-            Ok(Message::Binary(_)) => {
-                tell(&orders, refused("frames are text")).await;
+            Ok(Message::Binary(sound)) => {
+                if !dictations.hear(sound) {
+                    tell(&orders, refused("frames are text; sound belongs to a dictation")).await;
+                }
                 continue;
             }
             Ok(Message::Close(_)) => return Ending::Gone,
@@ -55,6 +60,9 @@ pub(super) async fn read(
             }
             Ok(ClientFrame::Watch(_)) => order(&orders, Order::Watch).await,
             Ok(ClientFrame::Command(given)) => commands.begin(*given, &orders).await,
+            Ok(ClientFrame::StartDictation(start)) => dictations.start(start).await,
+            Ok(ClientFrame::StopDictation(stop)) => dictations.stop(&stop.id),
+            Ok(ClientFrame::CancelDictation(cancel)) => dictations.cancel(&cancel.id),
             Err(reason) => tell(&orders, refused(reason)).await,
         }
     }

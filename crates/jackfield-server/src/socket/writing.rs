@@ -14,12 +14,14 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use jackfield_api::SessionId;
 use jackfield_api::command::Rejection;
 use jackfield_api::socket::{ServerFrame, Subscribe, Unsubscribed};
-use jackfield_host::{Host, Subscription, Watching};
+use jackfield_host::{Subscription, Watching};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use super::ending::Ending;
 use super::{Order, Pulse, Sink, encode, message};
+use crate::editor::{Board, BoardWatching};
+use crate::router::Server;
 
 /// How many sessions one connection may follow.
 const SUBSCRIPTIONS: usize = 64;
@@ -34,13 +36,13 @@ const TURN: usize = 32;
 
 /// Writes until the connection ends.
 pub(super) async fn write(
-    host: &Host,
+    server: &Server,
     sink: &mut Sink,
     mut orders: mpsc::Receiver<Order>,
     pulse: &Pulse,
 ) -> Ending {
     let mut sources =
-        Sources { host: host.clone(), at_work: FuturesUnordered::new(), handles: BTreeMap::new() };
+        Sources { server: server.clone(), at_work: FuturesUnordered::new(), handles: BTreeMap::new() };
     let mut ping = interval_at(Instant::now() + PING, PING);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -91,15 +93,23 @@ enum Source {
     Began(SessionId, Result<Box<Subscription>, Rejection>),
     Followed(Box<Subscription>, Option<Bytes>),
     Watched(Box<Watching>, Bytes),
+    Shown(BoardWatching, Bytes),
     /// It was told to stop.
     Stopped,
 }
 
 struct Sources {
-    host: Host,
+    server: Server,
     at_work: FuturesUnordered<BoxFuture<'static, Source>>,
-    /// What stops each; the list of sessions is under `None`.
-    handles: BTreeMap<Option<SessionId>, AbortHandle>,
+    handles: BTreeMap<Name, AbortHandle>,
+}
+
+/// What stops a source is found by its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Sessions,
+    Editor,
+    Session(SessionId),
 }
 
 impl Sources {
@@ -121,17 +131,22 @@ impl Sources {
             Order::Send(frame) => vec![frame],
             Order::Subscribe(wanted) => self.subscribe(wanted).into_iter().collect(),
             Order::Unsubscribe(session_id) => {
-                self.stop(Some(&session_id));
+                self.stop(&Name::Session(session_id.clone()));
                 vec![unsubscribed(session_id, None)]
             }
             Order::Watch => {
-                self.stop(None);
-                let host = self.host.clone();
-                self.begin(None, async move {
+                self.stop(&Name::Sessions);
+                let host = self.server.host.clone();
+                self.begin(Name::Sessions, async move {
                     let mut watching = Box::new(host.watch().await);
                     let frame = watching.next().await;
                     Source::Watched(watching, frame)
                 });
+                self.stop(&Name::Editor);
+                let shown = self.server.editor.as_ref().map(Board::watch);
+                if let Some(watching) = shown {
+                    self.show(watching);
+                }
                 Vec::new()
             }
         }
@@ -139,13 +154,14 @@ impl Sources {
 
     fn subscribe(&mut self, wanted: Subscribe) -> Option<Bytes> {
         let Subscribe { session_id, after } = wanted;
-        self.stop(Some(&session_id));
-        if self.handles.keys().flatten().count() >= SUBSCRIPTIONS {
+        let name = Name::Session(session_id.clone());
+        self.stop(&name);
+        if self.handles.keys().filter(|name| matches!(name, Name::Session(_))).count() >= SUBSCRIPTIONS {
             let reason = format!("a connection follows {SUBSCRIPTIONS} sessions at most");
             return Some(unsubscribed(session_id, Some(reason)));
         }
-        let host = self.host.clone();
-        self.begin(Some(session_id.clone()), async move {
+        let host = self.server.host.clone();
+        self.begin(name, async move {
             let began = host.subscribe(&session_id, after).await;
             Source::Began(session_id, began.map(Box::new))
         });
@@ -160,11 +176,11 @@ impl Sources {
                 Vec::new()
             }
             Source::Began(session_id, Err(rejection)) => {
-                self.stop(Some(&session_id));
+                self.stop(&Name::Session(session_id.clone()));
                 vec![unsubscribed(session_id, Some(rejection.reason))]
             }
             Source::Followed(subscription, None) => {
-                self.stop(Some(subscription.session_id()));
+                self.stop(&Name::Session(subscription.session_id().clone()));
                 Vec::new()
             }
             Source::Followed(mut subscription, Some(frame)) => {
@@ -178,10 +194,14 @@ impl Sources {
                 frames
             }
             Source::Watched(mut watching, frame) => {
-                self.begin(None, async move {
+                self.begin(Name::Sessions, async move {
                     let frame = watching.next().await;
                     Source::Watched(watching, frame)
                 });
+                vec![frame]
+            }
+            Source::Shown(watching, frame) => {
+                self.show(watching);
                 vec![frame]
             }
             Source::Stopped => Vec::new(),
@@ -189,21 +209,28 @@ impl Sources {
     }
 
     fn follow(&mut self, mut subscription: Box<Subscription>) {
-        self.begin(Some(subscription.session_id().clone()), async move {
+        self.begin(Name::Session(subscription.session_id().clone()), async move {
             let frame = subscription.next().await;
             Source::Followed(subscription, frame)
         });
     }
 
-    fn begin(&mut self, name: Option<SessionId>, source: impl Future<Output = Source> + Send + 'static) {
+    fn show(&mut self, mut watching: BoardWatching) {
+        self.begin(Name::Editor, async move {
+            let frame = watching.next().await;
+            Source::Shown(watching, frame)
+        });
+    }
+
+    fn begin(&mut self, name: Name, source: impl Future<Output = Source> + Send + 'static) {
         let (handle, registration) = AbortHandle::new_pair();
         self.handles.insert(name, handle);
         let source = Abortable::new(source, registration);
         self.at_work.push(source.map(|source| source.unwrap_or(Source::Stopped)).boxed());
     }
 
-    fn stop(&mut self, name: Option<&SessionId>) {
-        if let Some(handle) = self.handles.remove(&name.cloned()) {
+    fn stop(&mut self, name: &Name) {
+        if let Some(handle) = self.handles.remove(name) {
             handle.abort();
         }
     }

@@ -17,7 +17,10 @@ pub(crate) fn routes() -> Vec<(String, String)> {
     let mut routes = Vec::new();
     for (path, methods) in description["paths"].as_object().unwrap() {
         for method in methods.as_object().unwrap().keys() {
-            routes.push((method.to_uppercase(), path.replace("{id}", &new_id())));
+            // Whatever a part is named, it has an id of its own.
+            let parts =
+                path.split('/').map(|part| if part.starts_with('{') { new_id() } else { part.to_owned() });
+            routes.push((method.to_uppercase(), parts.collect::<Vec<_>>().join("/")));
         }
     }
     assert!(routes.len() > 25, "only {} routes", routes.len());

@@ -130,3 +130,24 @@ async fn s28_a_decision_is_told_by_the_name_of_the_device_not_by_what_it_says() 
     assert!(text.contains("myphone") && !text.contains("the owner"), "{text}");
     stage.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s2_a_token_that_is_taken_away_is_good_no_more_after_a_restart() {
+    let mut stage = Stage::new().await;
+    let file = stage.settings.data.join("token");
+    let desk = async |stage: &Stage, token: &str| {
+        stage.ask("GET /api/desk", &[("authorization", &format!("Bearer {token}"))], "").await.status
+    };
+    let first = stage.token.clone();
+    assert_eq!(desk(&stage, &first).await, 200);
+    // A restart alone keeps it: programs have it in their settings.
+    stage.restart().await;
+    assert_eq!(desk(&stage, &first).await, 200);
+    std::fs::remove_file(&file).unwrap();
+    stage.restart().await;
+    assert_eq!(desk(&stage, &first).await, 401);
+    let second = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+    assert_ne!(second, first);
+    assert_eq!(desk(&stage, &second).await, 200);
+    stage.end().await;
+}

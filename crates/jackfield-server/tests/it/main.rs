@@ -4,10 +4,13 @@
 mod access;
 mod desk;
 mod devices;
+mod dictation;
 mod document;
+mod editor;
 mod failures;
 mod following;
 mod limits;
+mod nginx;
 mod page;
 mod proxy;
 mod python;

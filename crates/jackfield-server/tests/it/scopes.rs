@@ -15,7 +15,7 @@ const SCOPES: [(&str, Scope); 3] =
 
 /// The least that each route needs, written down a second time: a route that moves to another group, or is new,
 /// has to be thought about here.
-const ROUTES: [(&str, Scope); 29] = [
+const ROUTES: [(&str, Scope); 41] = [
     ("POST /api/logout", Scope::View),
     ("GET /api/socket", Scope::View),
     ("POST /api/commands", Scope::View),
@@ -29,6 +29,13 @@ const ROUTES: [(&str, Scope); 29] = [
     ("GET /api/search", Scope::View),
     ("GET /api/costs", Scope::View),
     ("GET /api/settings", Scope::View),
+    ("GET /api/editor", Scope::View),
+    ("GET /api/processes", Scope::View),
+    ("GET /api/speech", Scope::View),
+    ("GET /metrics", Scope::View),
+    ("GET /api/editor/diffs/{id}", Scope::Answer),
+    ("PUT /api/editor/diffs/{id}", Scope::Answer),
+    ("GET /api/editor/files/{id}", Scope::Answer),
     ("GET /api/sessions/{id}/export", Scope::Answer),
     ("GET /api/sessions/{id}/files", Scope::Answer),
     ("GET /api/sessions/{id}/file", Scope::Answer),
@@ -41,6 +48,11 @@ const ROUTES: [(&str, Scope); 29] = [
     ("GET /api/folders", Scope::Admin),
     ("GET /api/trust", Scope::Admin),
     ("PUT /api/trust", Scope::Admin),
+    ("GET /api/trust/folders", Scope::Admin),
+    ("DELETE /api/trust/folders", Scope::Admin),
+    ("GET /api/sessions/{id}/lines", Scope::Admin),
+    ("GET /api/sessions/{id}/debug", Scope::Admin),
+    ("PUT /api/sessions/{id}/debug", Scope::Admin),
     ("POST /api/tickets", Scope::Admin),
     ("GET /api/devices", Scope::Admin),
     ("DELETE /api/devices/{id}", Scope::Admin),
@@ -193,5 +205,70 @@ async fn s26_bypass_cannot_be_switched_on_from_the_network() {
     }
     let settings = stage.ask("GET /api/settings", &headers, "").await.json();
     assert_eq!(settings["bypass_allowed"], false, "{settings}");
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s6_an_answer_remembers_more_than_is_offered_only_for_who_may_do_everything() {
+    let stage = Stage::new().await;
+    let mut owner = stage.client("owner").await;
+    let id = owner.create(&stage).await;
+    let mut follower = owner.follow(&id, None).await;
+    follower.give(&id, crate::stage::prompt("edit")).await.unwrap();
+    let event = follower.until(|body| matches!(body, jackfield_api::Body::PermissionRequest(_))).await;
+    let jackfield_api::Body::PermissionRequest(request) = event.body else { panic!() };
+    let offered = serde_json::to_value(&request.suggestions).unwrap();
+    assert!(offered.as_array().is_some_and(|offered| !offered.is_empty()), "{request:?}");
+    let give = async |word: &str, remember: Value| {
+        let browser = stage.device(word, None).await;
+        let verdict = json!({ "type": "allow", "remember": remember });
+        let command = json!({ "type": "answer", "pending_id": request.pending_id, "verdict": verdict });
+        let given = json!({ "id": new_id(), "session_id": id, "command": command });
+        stage.ask_as(&browser, "POST /api/commands", &given.to_string()).await
+    };
+    let rules = json!([{ "tool_name": "Bash", "rule_content": null }]);
+    for destination in ["session", "cli_arg", "user_settings", "project_settings", "local_settings"] {
+        for (word, beyond) in [
+            ("view", offered.clone()),
+            (
+                "answer",
+                json!([{ "type": "add_rules", "rules": rules, "behavior": "allow", "destination": destination }]),
+            ),
+            ("answer", json!([{ "type": "set_mode", "mode": "dontAsk", "destination": destination }])),
+            (
+                "answer",
+                json!([{ "type": "add_directories", "directories": ["/"], "destination": destination }]),
+            ),
+            // One that is offered makes no other good.
+            (
+                "answer",
+                json!([offered[0], { "type": "remove_rules", "rules": rules, "behavior": "deny", "destination": destination }]),
+            ),
+        ] {
+            let answer = give(word, beyond.clone()).await;
+            assert_eq!(
+                (answer.status, answer.code().as_str()),
+                (403, "forbidden"),
+                "{word} {beyond}: {answer:?}"
+            );
+        }
+    }
+    let mut elsewhere = offered.clone();
+    elsewhere[0]["destination"] = "user_settings".into();
+    assert_eq!(give("answer", elsewhere.clone()).await.status, 403, "offered for less");
+    // What is offered is done for who may answer; anything for who may do everything.
+    let answer = give("answer", json!([offered[0]])).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    follower.completed().await;
+    follower.give(&id, crate::stage::prompt("bash")).await.unwrap();
+    let pending_id = follower.asked().await;
+    let browser = stage.device("admin", None).await;
+    let remember =
+        json!([{ "type": "add_rules", "rules": rules, "behavior": "allow", "destination": "session" }]);
+    let verdict = json!({ "type": "allow", "remember": remember });
+    let command = json!({ "type": "answer", "pending_id": pending_id, "verdict": verdict });
+    let given = json!({ "id": new_id(), "session_id": id, "command": command });
+    let answer = stage.ask_as(&browser, "POST /api/commands", &given.to_string()).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
     stage.end().await;
 }

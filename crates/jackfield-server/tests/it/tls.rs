@@ -19,7 +19,7 @@ use crate::stage::Stage;
 use crate::wire::{Answer, exchange, request};
 
 /// A client that believes this certificate and no other.
-fn connector(certificate: &Path) -> TlsConnector {
+pub(crate) fn connector(certificate: &Path) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(certificate).unwrap()).unwrap();
     let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))

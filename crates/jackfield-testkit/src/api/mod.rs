@@ -111,6 +111,11 @@ impl ScriptedApi {
         lock(&self.desk.requests).clone()
     }
 
+    /// Lets go of the requests so far, for whoever runs long and does not look at them.
+    pub fn forget_requests(&self) {
+        lock(&self.desk.requests).clear();
+    }
+
     /// The replies no request has consumed yet, by their place in the scenario.
     pub fn unused(&self) -> Vec<usize> {
         lock(&self.desk.script).unused()

@@ -120,7 +120,7 @@ impl<'a> Message<'a> {
     fn block(&self, index: usize, block: &Block, steps: &mut Vec<Step>) {
         let (start, deltas) = match &block.content {
             Content::Text { text } => {
-                let chunks = block.chunks.clone().unwrap_or_else(|| words(text));
+                let chunks = block.chunks.clone().unwrap_or_else(|| words(&self.numbered(text)));
                 let deltas = chunks.into_iter().map(|text| Delta::Text { text: self.places.fill(&text) });
                 (ContentBlock::Text { text: String::new() }, deltas.collect::<Vec<_>>())
             }
@@ -139,7 +139,7 @@ impl<'a> Message<'a> {
                 (ContentBlock::RedactedThinking { data: data.clone() }, Vec::new())
             }
             Content::ToolUse { name, id, input, raw_json } => {
-                let text = raw_json.clone().unwrap_or_else(|| input.to_string());
+                let text = self.numbered(&raw_json.clone().unwrap_or_else(|| input.to_string()));
                 let chunks = block.chunks.clone().unwrap_or_else(|| pieces(&text));
                 let deltas = chunks
                     .into_iter()
@@ -161,7 +161,7 @@ impl<'a> Message<'a> {
 
     fn whole_block(&self, index: usize, block: &Block) -> ContentBlock {
         match &block.content {
-            Content::Text { text } => ContentBlock::Text { text: self.places.fill(text) },
+            Content::Text { text } => ContentBlock::Text { text: self.places.fill(&self.numbered(text)) },
             Content::Thinking { thinking, signature } => ContentBlock::Thinking {
                 thinking: self.places.fill(thinking),
                 signature: signature.clone().unwrap_or_else(|| SIGNATURE.to_owned()),
@@ -170,9 +170,14 @@ impl<'a> Message<'a> {
             Content::ToolUse { name, id, input, .. } => ContentBlock::ToolUse {
                 id: id.clone().unwrap_or_else(|| self.tool_use_id(index)),
                 name: name.clone(),
-                input: serde_json::from_str(&self.places.fill(&input.to_string())).unwrap_or_default(),
+                input: serde_json::from_str(&self.places.fill(&self.numbered(&input.to_string())))
+                    .unwrap_or_default(),
             },
         }
+    }
+
+    fn numbered(&self, text: &str) -> String {
+        text.replace("$number", &self.number)
     }
 
     fn tool_use_id(&self, index: usize) -> String {
@@ -323,6 +328,15 @@ mod tests {
         let pieces = pieces(&text);
         assert_eq!(pieces.concat(), text);
         assert!(pieces[0].ends_with("/ws"), "{pieces:?}");
+    }
+
+    #[test]
+    fn a_reply_knows_its_own_number() {
+        let reply = Reply::tool_use("Bash", json!({"command": "echo toolu_$number_01"}));
+        let choice = Choice { index: 6, repetition: 2, reply };
+        let places = Places::default();
+        let whole = Message::new(&choice, "claude-test", &places).whole();
+        assert_eq!(whole.matches("toolu_0007r2_01").count(), 2, "{whole}");
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! This is not the choosing (that is [`super::script`]) nor the bytes (that is [`super::reply`]).
 //! The one rule it keeps: every scenario of the shared recordings parses, and an unknown field is an error
 //! rather than a reply that silently says less than its author wrote.
+//!
+//! `$number` in a text or in a tool's input becomes the reply's own number, which no other reply of the API has:
+//! what a tool did can be told from what another call of it did.
 
 use std::collections::BTreeMap;
 
@@ -33,6 +36,9 @@ pub struct Reply {
     /// Only for requests whose conversation does not contain this text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_match: Option<String>,
+    /// Only for requests whose last message of the user contains this text: what was said before does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub match_last: Option<String>,
     /// May also be consumed by a request without tools (titles, side questions).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub aux: bool,

@@ -59,10 +59,14 @@ impl Script {
     /// Takes the reply for a request; `None` when the scenario has none left for it.
     pub(super) fn take(&mut self, body: &Value) -> Option<Choice> {
         let conversation = body["messages"].to_string();
+        // Behind it there may be words of the CLI's own, in the role of the system.
+        let mut messages = body["messages"].as_array().into_iter().flatten().rev();
+        let last = messages.find(|message| message["role"] == "user");
+        let last = last.map_or_else(String::new, Value::to_string);
         let purpose = Purpose::of(body);
         let mut open = (0..self.replies.len()).filter(|&index| !self.is_used_up(index));
         let index = match purpose {
-            Purpose::Conversation => open.find(|&index| self.replies[index].fits(&conversation)),
+            Purpose::Conversation => open.find(|&index| self.replies[index].fits(&conversation, &last)),
             _ => open.next().filter(|&index| self.replies[index].aux),
         }?;
         let repetition = self.used[index];
@@ -81,8 +85,9 @@ impl Script {
 }
 
 impl Reply {
-    fn fits(&self, conversation: &str) -> bool {
-        self.matching.as_ref().is_none_or(|text| conversation.contains(text.as_str()))
+    fn fits(&self, conversation: &str, last: &str) -> bool {
+        self.match_last.as_ref().is_none_or(|text| last.contains(text.as_str()))
+            && self.matching.as_ref().is_none_or(|text| conversation.contains(text.as_str()))
             && self.not_match.as_ref().is_none_or(|text| !conversation.contains(text.as_str()))
     }
 }
@@ -121,6 +126,23 @@ mod tests {
         assert_eq!(index(script.take(&aside)), None);
         assert_eq!(index(script.take(&conversation("x"))), Some(0));
         assert_eq!(index(script.take(&aside)), Some(1));
+    }
+
+    #[test]
+    fn a_reply_to_the_last_message_does_not_see_those_before() {
+        let to_last = Reply { match_last: Some("NOW".into()), repeat: Some(9), ..Reply::text("now") };
+        let mut script = script(vec![to_last, Reply { repeat: Some(9), ..Reply::text("else") }]);
+        let said = |texts: [&str; 2]| {
+            let said = |text| json!({"role": "user", "content": text});
+            json!({"tools": [{"name": "Bash"}], "messages": texts.map(said)})
+        };
+        assert_eq!(index(script.take(&said(["x", "NOW"]))), Some(0));
+        assert_eq!(index(script.take(&said(["NOW", "x"]))), Some(1));
+        let mut followed = said(["x", "NOW"]);
+        if let Some(messages) = followed["messages"].as_array_mut() {
+            messages.push(json!({"role": "system", "content": "a reminder"}));
+        }
+        assert_eq!(index(script.take(&followed)), Some(0));
     }
 
     #[test]

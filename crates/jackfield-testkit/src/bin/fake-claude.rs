@@ -28,10 +28,24 @@ fn main() -> ExitCode {
         let _ = writeln!(io::stdout(), "{} (Claude Code)", version.unwrap_or("0.0.0"));
         return ExitCode::SUCCESS;
     }
-    match play(&steps, io::stdin().lock(), io::stdout(), io::stderr()) {
+    let session = session(&arguments);
+    match play(&steps, &session, io::stdin().lock(), io::stdout(), io::stderr()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => fail(UNEXPECTED, &error.to_string()),
     }
+}
+
+/// The session's name, if the host gives one, in either way in which a flag has a value.
+fn session(arguments: &[OsString]) -> String {
+    let mut words = arguments.iter().map(|argument| argument.to_string_lossy());
+    while let Some(word) = words.next() {
+        let (flag, value) = word.split_once('=').map_or((&*word, None), |(flag, value)| (flag, Some(value)));
+        if flag == "--session-id" || flag == "--resume" {
+            let value = value.map(str::to_owned);
+            return value.or_else(|| words.next().map(Into::into)).unwrap_or_default();
+        }
+    }
+    String::new()
 }
 
 fn fail(code: u8, reason: &str) -> ExitCode {

@@ -3,18 +3,23 @@
 //! It changes nothing: the CLI is started once in an empty folder and ended again, and asked nothing that costs
 //! money. The one rule: what is wrong is told as a plain sentence with its next step, and told apart.
 
+mod bundle;
 mod cli;
 mod report;
+mod speech;
 mod surroundings;
 
 use std::env;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use jackfield_sdk::Environment;
 
+pub(crate) use self::bundle::BundleError;
+use self::bundle::{Bundle, Consent};
 use self::report::{Check, Report};
 use crate::config::{self, Effective, Flags};
 use crate::failure::Failure;
@@ -30,6 +35,8 @@ use crate::output::When;
 Examples:
   jackfield doctor
   jackfield doctor --claude ~/.local/bin/claude
+  jackfield doctor --bundle report.json
+  jackfield doctor --speech
   jackfield doctor --json | jq -r '.checks[] | select(.state == \"problem\").mend'")]
 pub(crate) struct Doctor {
     /// Print JSON: one object with all checks
@@ -41,6 +48,15 @@ pub(crate) struct Doctor {
     /// How long the CLI may take to tell its version, and to get ready
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
+    /// Look only at dictation: which engines are here, and how to get one
+    #[arg(long)]
+    speech: bool,
+    /// Put versions, configuration, log, drift and the last lines into one file for a bug report; shown before
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    bundle: Option<PathBuf>,
+    /// Write the bundle without asking
+    #[arg(long, requires = "bundle")]
+    yes: bool,
     #[command(flatten)]
     flags: Flags,
 }
@@ -57,12 +73,24 @@ impl Doctor {
             .enable_all()
             .build()
             .map_err(Failure::Runtime)?;
+        if self.speech {
+            for check in runtime.block_on(speech::check(&effective.config, limit))? {
+                report.add(check)?;
+            }
+            return Ok(report.end()?.into());
+        }
         runtime.block_on(cli::check(&effective, &environment, limit, &mut report))?;
         report.add(surroundings::data_folder(&effective.config))?;
         report.add(surroundings::port(effective.config.server.listen))?;
         report.add(runtime.block_on(surroundings::git(&environment, limit)))?;
         report.add(surroundings::terminal(&environment, &io::stdout()))?;
-        Ok(report.end()?.into())
+        let checks = report.checks();
+        let exit = report.end()?;
+        if let Some(path) = &self.bundle {
+            let bundle = runtime.block_on(Bundle::gather(&effective, checks));
+            bundle.write(path, if self.yes { Consent::Given } else { Consent::Asked })?;
+        }
+        Ok(exit.into())
     }
 
     /// The configuration; where it is wrong it is told, and the defaults take its place.

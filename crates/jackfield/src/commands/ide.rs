@@ -11,14 +11,17 @@ use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 
 use clap::Args;
-use jackfield_ide::{Console, Editor, Link, LinkError, Options, Plain, ServeError, running, serve};
+use jackfield_ide::{
+    Console, Editor, LanguageServers, Link, LinkError, Options, Plain, ServeError, running, serve,
+};
 use jackfield_sdk::Environment;
 use thiserror::Error;
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::config::{self, Flags};
 use crate::failure::{Exit, Failure};
-use crate::variables;
+use crate::{variables, workbench};
 
 /// Variables of a CLI in which this program runs; the new one is nobody's child.
 const NOT_PASSED_ON: [&str; 5] = [
@@ -56,6 +59,8 @@ pub(crate) struct Ide {
     /// Print what connects a `claude` to the `jackfield ide` that runs for this folder, as a shell reads it, and end
     #[arg(long, conflicts_with_all = ["link", "command", "port"])]
     print_env: bool,
+    #[command(flatten)]
+    flags: Flags,
     /// A program to start, connected; this ends with it
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -103,10 +108,7 @@ impl IdeFailure {
 impl Ide {
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
         let environment: Environment = env::vars_os().collect();
-        let home = || Some(variables::HOME.folder(&environment)?.join(".claude"));
-        let config =
-            variables::CLAUDE_CONFIG_DIR.folder(&environment).or_else(home).ok_or(IdeFailure::NoHome)?;
-        let lock_folder = config.join("ide");
+        let lock_folder = workbench::lock_folders(&environment).ok_or(IdeFailure::NoHome)?;
         let here = env::current_dir().map_err(IdeFailure::NoFolder)?;
         if self.print_env {
             let folder = self.workspace.first().cloned().unwrap_or(here);
@@ -117,17 +119,32 @@ impl Ide {
             return Ok(ExitCode::SUCCESS);
         }
         let workspace = if self.workspace.is_empty() { vec![here] } else { self.workspace.clone() };
-        let options =
-            Options { name: self.name.clone(), workspace, lock_folders: vec![lock_folder], port: self.port };
+        let config = config::load(&self.flags, &environment)?.config;
+        let folder = workspace.first().cloned().unwrap_or_default();
+        let folder = folder.canonicalize().unwrap_or(folder);
+        let kernel = Some(workbench::kernel(&config, &environment, folder.clone()));
+        let servers = workbench::language_servers(&config, &environment, &folder);
+        let options = Options {
+            name: self.name.clone(),
+            workspace,
+            lock_folders: vec![lock_folder],
+            port: self.port,
+            kernel,
+        };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)?;
-        let ended = runtime.block_on(self.serve(options, &environment));
+        let ended = runtime.block_on(self.serve(options, servers, &environment));
         // A thread may still wait for standard input.
         runtime.shutdown_background();
         ended
     }
 
-    async fn serve(&self, options: Options, environment: &Environment) -> Result<ExitCode, Failure> {
+    async fn serve(
+        &self,
+        options: Options,
+        servers: Option<Arc<LanguageServers>>,
+        environment: &Environment,
+    ) -> Result<ExitCode, Failure> {
         let mut signals = Signals::new().map_err(IdeFailure::Signals)?;
         if self.link {
             return Ok(linked(options, &mut signals).await?);
@@ -136,7 +153,11 @@ impl Ide {
         let is_asked_here =
             self.command.is_empty() && io::stdin().is_terminal() && io::stdout().is_terminal();
         let console = is_asked_here.then(|| Console::new(BufReader::new(io::stdin()), io::stdout()));
-        let editor: Arc<dyn Editor> = Arc::new(Plain::new(console, visual.map(OsString::from)));
+        let mut plain = Plain::new(console, visual.map(OsString::from));
+        if let Some(servers) = servers {
+            plain = plain.with_language_servers(servers);
+        }
+        let editor: Arc<dyn Editor> = Arc::new(plain);
         let ide = serve(options, editor).await.map_err(IdeFailure::Serve)?;
         let code = if let [program, arguments @ ..] = &*self.command {
             let mut command = Command::new(program);

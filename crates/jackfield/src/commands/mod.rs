@@ -3,6 +3,7 @@
 //! Each reads, feeds the core, and prints; what events there are is decided in the core. The guard is the
 //! SDK's, in a program that is always at hand.
 
+mod acp;
 mod completions;
 mod config;
 mod devices;
@@ -15,19 +16,26 @@ mod replay;
 mod run;
 mod serve;
 mod sessions;
+mod speech;
+mod top;
+mod transcribe;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
+pub(crate) use acp::AcpFailure;
 pub(crate) use devices::DevicesFailure;
+pub(crate) use doctor::BundleError;
 pub(crate) use ide::IdeFailure;
 pub(crate) use link::LinkFailure;
 pub(crate) use run::RunFailure;
 pub(crate) use run::reach::HostFailure;
 pub(crate) use serve::ServeFailure;
 pub(crate) use sessions::SessionsFailure;
+pub(crate) use speech::SpeechFailure;
+pub(crate) use top::TopFailure;
 
 use crate::demo;
 use crate::failure::Failure;
@@ -46,13 +54,23 @@ pub(crate) enum Command {
     Devices(devices::Devices),
     Run(Box<run::Run>),
     Sessions(sessions::Sessions),
+    Top(top::Top),
+    Speech(speech::Speech),
+    Transcribe(transcribe::Transcribe),
     Ide(ide::Ide),
+    Acp(acp::Acp),
     /// Hold a CLI process, and end its whole tree when the host is gone
     #[command(hide = true)]
     Guard {
         /// The guard's own words, `--`, and the program with its arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
+    },
+    /// Understand speech, for the process that has started this one
+    #[command(hide = true)]
+    Recognizer {
+        /// The engine, as JSON
+        setup: String,
     },
     /// Speak like the CLI, from a script: no account, no model
     #[command(hide = true, disable_help_flag = true, disable_version_flag = true)]
@@ -77,8 +95,13 @@ impl Command {
             Self::Devices(devices) => devices.run()?,
             Self::Run(run) => return run.run(),
             Self::Sessions(sessions) => return sessions.run(),
+            Self::Top(top) => top.run()?,
+            Self::Speech(speech) => speech.run()?,
+            Self::Transcribe(transcribe) => transcribe.run()?,
             Self::Ide(ide) => return ide.run(),
+            Self::Acp(acp) => return acp.run(),
             Self::Guard { words } => return Ok(jackfield_sdk::guard::run(words)),
+            Self::Recognizer { setup } => return Ok(jackfield_speech::recognizer_process(&setup)),
             Self::DemoAgent { words } => return demo::run(&words),
         }
         Ok(ExitCode::SUCCESS)

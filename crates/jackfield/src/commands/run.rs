@@ -7,16 +7,18 @@ mod console;
 mod course;
 mod dialog;
 mod engine;
+mod input;
 mod options;
 mod outcome;
 mod printer;
 mod prompt;
 pub(crate) mod reach;
 mod signals;
+mod trust;
 
 use std::env;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -27,7 +29,7 @@ use jackfield_api::session::SessionOrigin;
 use jackfield_api::snapshot::SessionState;
 use jackfield_api::{Json, Seq};
 use jackfield_client::ClientError;
-use jackfield_sdk::{Callbacks, Environment, Session, StartError};
+use jackfield_sdk::{Callbacks, Environment, Session, StartError, Trust};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -38,9 +40,11 @@ use self::engine::{Alone, Engine, Found, Hosted};
 use self::printer::{Form, Printer};
 use self::reach::{HostFailure, Reached};
 use self::signals::Signals;
+use self::trust::{Decided, Lasting};
 use super::sessions::choice;
 use crate::config::{self, Config, Flags};
 use crate::failure::{Exit, Failure};
+use crate::workbench;
 
 /// Who answered, as others are told.
 const NAME: &str = "jackfield run";
@@ -51,7 +55,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// Uses the running host if there is one, and otherwise a host of its own on the same data folder, so that the
 /// session can be seen and gone on with later. Questions are asked on the terminal; without one they are denied, and
-/// the exit code is 4.
+/// the exit code is 4. So it is when the folder brings hooks, MCP servers or settings of its own that nobody has
+/// trusted: on the terminal they are shown, and without one nothing begins unless `--trust` or `--no-trust` says what
+/// is to become of them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -87,9 +93,8 @@ pub(crate) struct Run {
     /// What the session may cost, in US dollars
     #[arg(long, value_name = "DOLLARS")]
     budget: Option<f64>,
-    /// Trust the folder: its own settings, hooks and MCP servers take part
-    #[arg(long)]
-    trust: bool,
+    #[command(flatten)]
+    trusting: Trusting,
     /// Who answers
     #[arg(long, value_enum)]
     agent: Option<AgentName>,
@@ -110,6 +115,17 @@ pub(crate) struct Run {
     ephemeral: bool,
     #[command(flatten)]
     flags: Flags,
+}
+
+/// What becomes of what a folder brings, where nobody is to be asked.
+#[derive(Debug, Args)]
+struct Trusting {
+    /// Trust the folder for this session: its own settings, hooks and MCP servers take part, as they are now
+    #[arg(long)]
+    trust: bool,
+    /// Do not ask whether to trust the folder: what one that is not trusted brings stays off
+    #[arg(long, conflicts_with = "trust")]
+    no_trust: bool,
 }
 
 /// Who does the work.
@@ -159,6 +175,10 @@ pub(crate) enum RunFailure {
     Start(#[source] StartError),
     #[error("the prompt was not taken: {0}")]
     NotTaken(#[source] ClientError),
+    #[error("this folder brings {0}, and nobody can be asked whether to trust it")]
+    Untrusted(String),
+    #[error("interrupted before anything began")]
+    Interrupted,
     #[error("cannot listen to signals: {0}")]
     Signals(#[source] io::Error),
 }
@@ -174,6 +194,8 @@ impl RunFailure {
             | Self::NotResumed(_)
             | Self::NobodyElse => Exit::Usage,
             Self::NoCli(_) => Exit::NoCli,
+            Self::Untrusted(_) => Exit::Unanswered,
+            Self::Interrupted => Exit::Interrupted,
             Self::Budget(_) => Exit::Limit,
             Self::Stdin(_) | Self::Start(_) | Self::NotTaken(_) | Self::Signals(_) => Exit::Failed,
         }
@@ -185,6 +207,10 @@ impl RunFailure {
             Self::NobodyElse => Some("`jackfield serve` starts one"),
             Self::NoCli(_) => Some("`jackfield doctor` says what to do; `--agent demo` needs no CLI"),
             Self::Budget(_) => Some("`--budget` raises it"),
+            Self::Untrusted(_) => Some(
+                "look at it, and then: `--trust` lets it take part, `--no-trust` begins without it, \
+                 and on a terminal or in the page your answer is kept",
+            ),
             Self::NotResumed(_) => {
                 Some("only the agent itself knows such a run; leave out `--resume` and `--continue`")
             }
@@ -220,9 +246,9 @@ impl Run {
         let rules = options::rules(&self.allow, &self.deny)?;
         let folder = options::folder(self.cwd.as_ref())?;
         let (engine, folder) = if self.output_format == Form::StreamJson {
-            (self.alone(config, environment, &folder).await?, folder)
+            (self.alone(config, environment, &folder, (&mut console, &mut signals)).await?, folder)
         } else {
-            self.hosted(config, environment, folder, &mut console).await?
+            self.hosted(config, environment, folder, (&mut console, &mut signals)).await?
         };
         let answering = match self.ask {
             Ask::Host => Answering::Others,
@@ -245,6 +271,7 @@ impl Run {
         config: &Config,
         environment: &Environment,
         folder: &str,
+        person: (&mut Console, &mut Signals),
     ) -> Result<Engine, Failure> {
         if self.resume.is_some() || self.go_on {
             return Err(RunFailure::NotResumed("--output-format stream-json").into());
@@ -252,12 +279,46 @@ impl Run {
         if self.ask == Ask::Host {
             return Err(RunFailure::NobodyElse.into());
         }
-        let options = self.session_options(config, environment, folder)?;
-        let session = Session::start(options, Callbacks::new()).await.map_err(|error| match error {
+        let trust = self.trust_alone(config, environment, folder, person).await?;
+        let options = self.session_options(config, environment, folder)?.trust(trust);
+        let callbacks = match workbench::equip(config, environment) {
+            Some(equip) => equip(Callbacks::new(), Path::new(folder), trust),
+            None => Callbacks::new(),
+        };
+        let session = Session::start(options, callbacks).await.map_err(|error| match error {
             StartError::Locate(error) => RunFailure::NoCli(error.to_string()),
             error => RunFailure::Start(error),
         })?;
         Ok(Engine::Alone(Box::new(Alone::new(session))))
+    }
+
+    /// Whether the folder takes part in a session that no host knows: the host's word, or a person's.
+    async fn trust_alone(
+        &self,
+        config: &Config,
+        environment: &Environment,
+        folder: &str,
+        person: (&mut Console, &mut Signals),
+    ) -> Result<Trust, Failure> {
+        if self.trusting.trust {
+            return Ok(Trust::Trusted);
+        }
+        if self.agent == Some(AgentName::Demo) {
+            return Ok(Trust::Untrusted);
+        }
+        let usual = if self.ephemeral {
+            None
+        } else {
+            Reached::usual(config, environment, NAME, PATIENCE).await.ok()
+        };
+        let (reached, lasting) = match usual {
+            Some(reached) => (reached, Lasting::Kept),
+            // Where nothing can be kept, nothing is remembered either.
+            None => (Reached::private(config, environment, NAME).await?, Lasting::Once),
+        };
+        let decided = self.decide(&reached.client, folder, lasting, person).await;
+        reached.close().await;
+        Ok(if decided? == Decided::Untrusted { Trust::Untrusted } else { Trust::Trusted })
     }
 
     /// A session of a host, and its folder.
@@ -266,14 +327,16 @@ impl Run {
         config: &Config,
         environment: &Environment,
         folder: String,
-        console: &mut Console,
+        (console, signals): (&mut Console, &mut Signals),
     ) -> Result<(Engine, String), Failure> {
         let goes_on = self.resume.is_some() || self.go_on;
         if self.json_schema.is_some() && goes_on {
             return Err(RunFailure::NotResumed("--json-schema").into());
         }
         let schema = self.json_schema.as_deref().map(options::schema_of).transpose()?;
+        let mut lasting = Lasting::Kept;
         let reached = if self.ephemeral {
+            lasting = Lasting::Once;
             Reached::private(config, environment, NAME).await?
         } else {
             match Reached::usual(config, environment, NAME, PATIENCE).await {
@@ -281,6 +344,7 @@ impl Run {
                     let text = "another program uses the data folder: this session is not kept there \
                                 (`jackfield sessions import` takes it in later)";
                     console.remark(Weight::Warning, text);
+                    lasting = Lasting::Once;
                     Reached::private(config, environment, NAME).await?
                 }
                 reached => reached?,
@@ -290,7 +354,7 @@ impl Run {
             reached.close().await;
             return Err(RunFailure::NobodyElse.into());
         }
-        match self.session(&reached, &folder, schema).await {
+        match self.session(&reached, &folder, schema, (lasting, console, signals)).await {
             Ok((session, found)) => {
                 // Of a new one everything is told.
                 let after = Some(if found == Found::New { Seq(0) } else { session.seq });
@@ -306,7 +370,7 @@ impl Run {
             }
             Err(failure) => {
                 reached.close().await;
-                Err(failure.into())
+                Err(failure)
             }
         }
     }
@@ -317,8 +381,10 @@ impl Run {
         reached: &Reached,
         folder: &str,
         schema: Option<Map<String, Value>>,
-    ) -> Result<(SessionSummary, Found), HostFailure> {
+        (lasting, console, signals): (Lasting, &mut Console, &mut Signals),
+    ) -> Result<(SessionSummary, Found), Failure> {
         let client = &reached.client;
+        let failed = |error: ClientError| Failure::from(HostFailure::from(error));
         let found = match self.resume.as_deref() {
             Some("latest") => Some(choice::latest(client, None).await?),
             Some(id) => Some(self.resumed(client, id, folder).await?),
@@ -326,6 +392,14 @@ impl Run {
             None => None,
         };
         let Some(session) = found else {
+            let once = if self.trusting.trust {
+                None
+            } else {
+                match self.decide(client, folder, lasting, (console, signals)).await? {
+                    Decided::Once(shown) => Some(shown),
+                    Decided::Trusted | Decided::Untrusted => None,
+                }
+            };
             let create = CreateSession {
                 agent: self.agent.map(|agent| match agent {
                     AgentName::Claude => Agent::Claude,
@@ -335,24 +409,26 @@ impl Run {
                 permission_mode: self.mode.clone(),
                 json_schema: schema.map(|schema| Json::of(&schema)),
                 max_budget_usd: self.budget,
-                trusted: self.trust,
+                trusted: self.trusting.trust || once.is_some(),
+                fingerprint: once,
                 ..CreateSession::new(folder)
             };
-            let id = client.create(create).await?;
-            let session = client.session(&id).await?;
+            let id = client.create(create).await.map_err(failed)?;
+            let session = client.session(&id).await.map_err(failed)?;
             return session
                 .map(|session| (session, Found::New))
-                .ok_or(HostFailure::NoSession(id.to_string()));
+                .ok_or_else(|| HostFailure::NoSession(id.to_string()).into());
         };
+        self.decide_again(client, &session, (console, signals)).await?;
         let id = Some(&session.session_id);
         if let Some(model) = &self.model {
-            client.command(id, SetModel { model: Some(model.clone()) }).await?;
+            client.command(id, SetModel { model: Some(model.clone()) }).await.map_err(failed)?;
         }
         if let Some(permission_mode) = self.mode.clone() {
-            client.command(id, SetMode { permission_mode }).await?;
+            client.command(id, SetMode { permission_mode }).await.map_err(failed)?;
         }
         if self.budget.is_some() {
-            client.command(id, SetBudget { max_budget_usd: self.budget }).await?;
+            client.command(id, SetBudget { max_budget_usd: self.budget }).await.map_err(failed)?;
         }
         let found = if session.state == SessionState::Ended { Found::Ended } else { Found::AtWork };
         Ok((session, found))

@@ -12,15 +12,21 @@ use clap::Args;
 use jackfield_host::settings::{AfterLimit, Bypass};
 use jackfield_host::store::StoreError;
 use jackfield_host::{Host, Settings};
+use jackfield_ide::Ide;
 use jackfield_sdk::Environment;
 use jackfield_server::running::{self, AskError, LinkFor};
-use jackfield_server::{Listen, NoSecret, ServeError, Serving, Transport, serve};
+use jackfield_server::{
+    Board, Listen, NoSecret, ServeError, Serving, ServingMetrics, Transport, serve, serve_metrics,
+};
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::commands::ide::IdeFailure;
+use crate::commands::speech;
 use crate::config::{self, Config, Flags, Tls};
 use crate::failure::{Exit, Failure};
-use crate::variables;
+use crate::telemetry::{self, ExportError, Exporting, LogError, begin_log};
+use crate::{page_editor, variables, workbench};
 
 /// How long a host that has just begun may take to answer.
 const BEGINNING: Duration = Duration::from_secs(5);
@@ -37,11 +43,15 @@ Examples:
   jackfield serve
   jackfield serve --listen 127.0.0.1:0 --no-open
   jackfield serve --listen 0.0.0.0:4180 --set server.tls=self
+  jackfield serve --ide ~/project                # and be the editor of a `claude` there
   jackfield serve --data /tmp/try-it")]
 pub(crate) struct Serve {
     /// Do not open the page in a browser
     #[arg(long)]
     no_open: bool,
+    /// Be the editor of an interactive `claude` in this folder; several are possible
+    #[arg(long, value_name = "FOLDER")]
+    ide: Vec<PathBuf>,
     #[command(flatten)]
     flags: Flags,
 }
@@ -61,6 +71,10 @@ pub(crate) enum ServeFailure {
     Signals(#[source] io::Error),
     #[error("cannot find this program's own file: {0}")]
     Program(#[source] io::Error),
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    #[error(transparent)]
+    Log(#[from] LogError),
     #[error("of `server.certificate` and `server.key` only one is set")]
     HalfCertificate,
 }
@@ -89,6 +103,8 @@ impl ServeFailure {
                 Some("nothing was changed; use the newer version, or another folder with `--data`")
             }
             Self::Store(_) => Some("the folder must be yours and writable; choose another one with `--data`"),
+            Self::Export(error) => Some(error.hint()),
+            Self::Log(_) => Some("the data folder must be yours and writable, or set `log.level = \"off\"`"),
             Self::Running(_) => Some("end the other host, or choose another folder with `--data`"),
             Self::Serve(ServeError::Access(_)) | Self::NoSecret(_) | Self::Signals(_) | Self::Program(_) => {
                 None
@@ -100,7 +116,10 @@ impl ServeFailure {
 impl Serve {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let environment: Environment = env::vars_os().collect();
-        let config = config::load(&self.flags, &environment)?.config;
+        let mut config = config::load(&self.flags, &environment)?.config;
+        if !self.ide.is_empty() {
+            config.ide.folders.clone_from(&self.ide);
+        }
         let folder = config.data_folder()?.to_owned();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)?;
@@ -140,6 +159,7 @@ pub(crate) fn settings(config: &Config, environment: &Environment) -> Result<Set
             minutes => Some(Duration::from_secs(u64::from(minutes) * 60)),
         },
         after_limit: if config.limits.resume_after_limit { AfterLimit::Retry } else { AfterLimit::Wait },
+        outfit: workbench::outfit(config, environment),
         ..Settings::new(config.data_folder()?)
     })
 }
@@ -151,8 +171,13 @@ async fn served(
     browser: Browser,
 ) -> Result<ExitCode, Failure> {
     let mut signals = Signals::new().map_err(ServeFailure::Signals)?;
-    let listen = listen(config, &folder)?;
-    let host = match Host::open(settings(config, environment)?).await {
+    let mut listen = listen(config, &folder)?;
+    let board = (!config.ide.folders.is_empty()).then(Board::default);
+    listen.editor.clone_from(&board);
+    listen.speech = speech::dictating(config)?;
+    let (observe, exporting) =
+        telemetry::observe(config, environment, &folder).map_err(ServeFailure::Export)?;
+    let host = match Host::open(Settings { observe, ..settings(config, environment)? }).await {
         Ok(host) => host,
         Err(StoreError::InUse { .. }) => {
             let link = link_of_running(&folder).await.map_err(ServeFailure::Running)?;
@@ -164,6 +189,12 @@ async fn served(
         }
         Err(error) => return Err(ServeFailure::Store(error).into()),
     };
+    // Only who has the folder writes into its log.
+    if let Err(error) = begin_log(config, &folder) {
+        host.close().await;
+        return Err(ServeFailure::Log(error).into());
+    }
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), traces = exporting.is_some(), "host begins");
     let serving = match serve(host.clone(), listen).await {
         Ok(serving) => serving,
         Err(error) => {
@@ -171,22 +202,51 @@ async fn served(
             return Err(ServeFailure::Serve(error).into());
         }
     };
+    let metrics = match config.metrics.listen.filter(|_| config.metrics.enabled) {
+        Some(address) => match serve_metrics(host.clone(), address).await {
+            Ok(metrics) => Some(metrics),
+            Err(error) => {
+                stopped(serving, host, None, Watched { exporting, metrics: None }).await;
+                return Err(ServeFailure::Serve(error).into());
+            }
+        },
+        None => None,
+    };
+    let told = metrics
+        .as_ref()
+        .map(|metrics| format!("Its figures are at http://{}/metrics\n\n", metrics.address()));
+    let watched = Watched { exporting, metrics };
+    let ide = match board {
+        Some(board) => match editor(config, environment, board).await {
+            Ok(ide) => Some(ide),
+            Err(error) => {
+                stopped(serving, host, None, watched).await;
+                return Err(error.into());
+            }
+        },
+        None => None,
+    };
     let link = serving.link().map_err(ServeFailure::NoSecret)?;
     let (address, page) = (serving.address(), serving.page());
     let certificate = serving.fingerprint().map(|fingerprint| {
         format!("The SHA-256 fingerprint of its certificate, for comparing with what browsers show:\n\n  {fingerprint}\n\n")
     });
+    let connecting = ide.as_ref().map(|ide| {
+        format!("The page is the editor of a `claude` that is started with\n\n  CLAUDE_CODE_SSE_PORT={} claude\n\n", ide.port())
+    });
     print(&format!(
         "Jackfield serves on {page} (listening on {address})\n\n{}This link lets one browser in, once, within a \
-         minute:\n\n  {link}\n\n`jackfield link` makes another, for a phone as a QR code. Ctrl-C stops the host.\n",
-        certificate.unwrap_or_default()
+         minute:\n\n  {link}\n\n{}{}`jackfield link` makes another, for a phone as a QR code. Ctrl-C stops the host.\n",
+        certificate.unwrap_or_default(),
+        connecting.unwrap_or_default(),
+        told.unwrap_or_default()
     ))?;
     browser.open(&folder, &link);
 
     signals.next().await;
     let _ = writeln!(io::stderr(), "jackfield: stopping; once more stops at once");
     tokio::select! {
-        () = stopped(serving, host) => Ok(ExitCode::SUCCESS),
+        () = stopped(serving, host, ide, watched) => Ok(ExitCode::SUCCESS),
         () = signals.next() => Ok(Exit::Interrupted.into()),
     }
 }
@@ -207,9 +267,32 @@ fn listen(config: &Config, folder: &Path) -> Result<Listen, ServeFailure> {
     Ok(Listen { transport, names, base_path, ..Listen::new(server.listen, folder) })
 }
 
-async fn stopped(serving: Serving, host: Host) {
+/// Lets CLIs connect to the page.
+async fn editor(config: &Config, environment: &Environment, board: Board) -> Result<Ide, IdeFailure> {
+    let lock_folder = workbench::lock_folders(environment).ok_or(IdeFailure::NoHome)?;
+    Ok(page_editor::begin(config, environment, lock_folder, board).await?)
+}
+
+async fn stopped(serving: Serving, host: Host, ide: Option<Ide>, watched: Watched) {
+    if let Some(ide) = ide {
+        ide.stop().await;
+    }
+    if let Some(metrics) = watched.metrics {
+        metrics.stop().await;
+    }
     serving.stop().await;
     host.close().await;
+    // The last spans are those of what was just closed.
+    if let Some(exporting) = watched.exporting {
+        exporting.close().await;
+    }
+}
+
+/// What tells others of the host, and is to be ended with it.
+#[derive(Debug)]
+struct Watched {
+    exporting: Option<Exporting>,
+    metrics: Option<ServingMetrics>,
 }
 
 /// A new link of the host that runs on a folder; one that has just begun may not listen yet.

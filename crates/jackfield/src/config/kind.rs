@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jackfield_sdk::Environment;
 use toml::Value;
 
-use crate::variables;
+use crate::{variables, workbench};
 
 /// What a value may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,6 +28,9 @@ pub(crate) enum Kind {
     Names,
     /// Names under which a server is reached.
     Hosts,
+    Folders,
+    /// Language servers, each with its files.
+    LanguageServers,
 }
 
 /// Where relative paths are meant from.
@@ -59,6 +62,13 @@ impl Kind {
             Self::Names => {
                 "a list of names of environment variables (not ours), such as `[\"DEBUG\"]`".to_owned()
             }
+            Self::Folders => {
+                "a list of absolute paths, or of such that begin with `~/`, such as `[\"~/project\"]`".to_owned()
+            }
+            Self::LanguageServers => "a list of language servers, each with the endings of its files before a colon, \
+                                      such as `[\"py pyi: pyright-langserver --stdio\"]`; a program is a name or an \
+                                      absolute path"
+                .to_owned(),
             Self::Hosts => "a list of names, such as `[\"box.local\", \"https://example.org\"]`".to_owned(),
         }
     }
@@ -70,7 +80,7 @@ impl Kind {
             Self::Switch => text.parse().ok().map(Value::Boolean),
             Self::Whole(..) => text.parse().ok().map(Value::Integer),
             Self::Dollars => text.parse().ok().map(Value::Float),
-            Self::Names | Self::Hosts => {
+            Self::Names | Self::Hosts | Self::Folders | Self::LanguageServers => {
                 let names = text.split(',').filter(|name| !name.is_empty());
                 Some(Value::Array(names.map(|name| name.to_owned().into()).collect()))
             }
@@ -114,6 +124,14 @@ impl Kind {
                     })
                 };
                 names.iter().all(is_name).then_some(Value::Array(names))
+            }
+            (Self::Folders, Value::Array(paths)) => {
+                let path = |path: Value| Self::Folder.read(path, relative, environment);
+                paths.into_iter().map(path).collect::<Option<_>>().map(Value::Array)
+            }
+            (Self::LanguageServers, Value::Array(servers)) => {
+                let is_one = |server: &Value| server.as_str().and_then(workbench::language_server).is_some();
+                servers.iter().all(is_one).then_some(Value::Array(servers))
             }
             // What is a name is known to the server.
             (Self::Hosts, Value::Array(names)) => {
@@ -168,6 +186,8 @@ mod tests {
             ),
             (Kind::Names, &["DEBUG,NODE_OPTIONS", ""], &["A=B", "JACKFIELD_DATA"]),
             (Kind::File, &["/srv/x.pem", "~/x.pem"], &["x.pem", ""]),
+            (Kind::Folders, &["/srv/x,~/y", ""], &["x", "/srv/x,y"]),
+            (Kind::LanguageServers, &["py pyi: pyright-langserver --stdio", ""], &["pyright", "py: bin/x"]),
             (Kind::Hosts, &["box.local,https://example.org", ""], &[" "]),
         ] {
             for text in good {

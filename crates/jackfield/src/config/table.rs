@@ -201,12 +201,59 @@ pub(crate) const SETTINGS: &[Setting] = &[
         "Whether a session that a rate limit stopped goes on by itself when the limit resets.",
     ),
     Setting {
+        example: "\"~/.venv/bin/python\"",
+        ..Setting::new(
+            "tools.python",
+            Kind::Program,
+            Unset::Nothing,
+            "The Python, with `ipykernel`, that the tool `executeCode` runs code in; its variables are kept from one call \
+             to the next. If not set, sessions do not have the tool, and `jackfield ide` tries `python3`. Like every tool \
+             it asks for leave.",
+        )
+    },
+    Setting::new(
+        "tools.code_seconds",
+        Kind::Whole(1, 86_400),
+        Unset::Value("600"),
+        "How long a piece of code may run before it is interrupted.",
+    ),
+    Setting {
+        example: "[\"py pyi: pyright-langserver --stdio\"]",
+        ..Setting::new(
+            "tools.language_servers",
+            Kind::LanguageServers,
+            Unset::Value("[]"),
+            "Language servers that look for problems where no editor does: in `jackfield ide` without a plugin, and in \
+             sessions, which get the tool `getDiagnostics` and are told the new problems after each edit. Each stands \
+             with the endings of its files; words are separated by spaces. A language server may run what lies in a \
+             folder, so sessions have it only in folders that are trusted.",
+        )
+    },
+    Setting::new(
+        "tools.editor",
+        Kind::Switch,
+        Unset::Value("false"),
+        "Whether sessions ask the editor that has their folder open and that the interactive CLI could connect to: files \
+         with unsaved changes are saved before an edit, and the editor's problems are known.",
+    ),
+    Setting {
+        flag: Some("--ide"),
+        example: "[\"~/project\"]",
+        ..Setting::new(
+            "ide.folders",
+            Kind::Folders,
+            Unset::Value("[]"),
+            "Folders for which the page of `jackfield serve` is the editor of an interactive `claude`: the changes that it \
+             proposes are accepted, edited or rejected in the page. If empty, the page is no editor.",
+        )
+    },
+    Setting {
         variable: Some(&variables::LOG),
         ..Setting::new(
             "log.level",
             Kind::Word(LEVELS),
             Unset::Value("\"info\""),
-            "How much the host writes about itself to standard error.",
+            "How much the host writes about itself, to standard error and to `jackfield.log` in the data folder.",
         )
     },
     Setting {
@@ -218,6 +265,87 @@ pub(crate) const SETTINGS: &[Setting] = &[
             "How it writes that: text to read, or one JSON object per line.",
         )
     },
+    Setting::new(
+        "metrics.enabled",
+        Kind::Switch,
+        Unset::Value("true"),
+        "Whether figures are counted and told at `/metrics`, in the form that Prometheus reads. Who asks needs a login.",
+    ),
+    Setting {
+        example: "\"127.0.0.1:9464\"",
+        ..Setting::new(
+            "metrics.listen",
+            Kind::Address,
+            Unset::Nothing,
+            "Another address for `/metrics`, without a login, for a collector on this machine. It must be a loopback \
+             address.",
+        )
+    },
+    Setting::new(
+        "traces.payloads",
+        Kind::Switch,
+        Unset::Value("false"),
+        "Whether traces hold what was said, as it came and as it was understood, side by side. Secrets are taken out by \
+         their looks.",
+    ),
+    Setting::new(
+        "traces.payload_bytes",
+        Kind::Whole(64, 1_048_576),
+        Unset::Value("4096"),
+        "How much of one such text at most.",
+    ),
+    Setting {
+        variable: Some(&variables::DEBUG_AGENT_MESSAGES),
+        ..Setting::new(
+            "debug.agent_messages",
+            Kind::Switch,
+            Unset::Value("false"),
+            "Whether every session writes its debug files into the folder `debug` of the data folder: all lines to and \
+             from the CLI, and the events. A single session's can be switched on while it runs.",
+        )
+    },
+    Setting::new(
+        "speech.engine",
+        Kind::Word(&["auto", "moonshine", "sherpa-onnx", "off"]),
+        Unset::Value("\"auto\""),
+        "What understands speech. `auto` is sherpa-onnx if `speech.model` is set, and else moonshine, which `jackfield \
+         speech setup` fetches. Sound never leaves the machine.",
+    ),
+    Setting {
+        example: "\"~/sherpa-onnx/lib/libsherpa-onnx-c-api.so\"",
+        ..Setting::new(
+            "speech.library",
+            Kind::File,
+            Unset::Nothing,
+            "The library of the engine. If not set, that of `jackfield speech setup` for moonshine, and for sherpa-onnx \
+             the one that the system finds.",
+        )
+    },
+    Setting {
+        example: "\"~/sherpa-onnx-whisper-base\"",
+        ..Setting::new(
+            "speech.model",
+            Kind::Folder,
+            Unset::Nothing,
+            "The folder with the engine's model. Moonshine has its own; sherpa-onnx needs one.",
+        )
+    },
+    Setting {
+        example: "\"de\"",
+        ..Setting::new(
+            "speech.language",
+            Kind::Text,
+            Unset::Value("\"en\""),
+            "What is spoken, where nobody says otherwise. The model must know it.",
+        )
+    },
+    Setting::new(
+        "speech.browser_fallback",
+        Kind::Switch,
+        Unset::Value("true"),
+        "Whether the page may offer the browser's own recogniser where there is no engine here. It says before that the \
+         sound may then go to the browser's maker.",
+    ),
     Setting::new(
         "demo.enabled",
         Kind::Switch,

@@ -147,13 +147,23 @@ const fn colour(colour: AnsiColor) -> Style {
     Style::new().fg_color(Some(Color::Ansi(colour)))
 }
 
-/// A picture in the place of a character that a terminal might obey or that turns the order of text.
+/// A picture in the place of a character that a terminal might obey, that turns the order of text or that nobody sees.
+/// The two joiners stay: scripts and emoji need them.
 fn harmless(character: char) -> char {
     match character {
         '\n' | '\t' => character,
         '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',
-        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        '\u{80}'..='\u{9f}'
+        | '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}' => '\u{fffd}',
         _ => character,
     }
 }
@@ -169,12 +179,23 @@ mod tests {
     }
 
     #[test]
-    fn no_control_character_passes_but_newline_and_tab() {
-        let all: String = ('\0'..='\u{a0}').chain(['\u{202e}', '\u{2066}']).collect();
+    fn s18_no_control_character_passes_but_newline_and_tab_and_nothing_unseen() {
+        let unseen =
+            "\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\u{feff}\u{e0041}";
+        let all: String = ('\0'..='\u{a0}').chain(unseen.chars()).collect();
         let text = written(Colours::Off, |page| page.put(RED, &all));
-        let passed: String =
-            text.chars().filter(|c| c.is_control() || "\u{202e}\u{2066}".contains(*c)).collect();
+        let passed: String = text.chars().filter(|c| c.is_control() || unseen.contains(*c)).collect();
         assert_eq!(passed, "\t\n");
+        // What writes to the clipboard, makes a link or names the window is text.
+        for sequence in [
+            "\u{1b}]52;c;aGk=\u{7}",
+            "\u{1b}]8;;javascript:x\u{1b}\\",
+            "\u{1b}]0;t\u{7}",
+            "\u{1b}P+q\u{1b}\\",
+        ] {
+            let text = written(Colours::Off, |page| page.put(PLAIN, sequence));
+            assert!(!text.contains(['\u{1b}', '\u{7}']) && text.contains('\u{241b}'), "{text}");
+        }
     }
 
     #[test]

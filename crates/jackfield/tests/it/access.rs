@@ -234,3 +234,63 @@ fn s7_s23_no_secret_is_in_a_log_a_process_list_an_environment_or_another_file() 
     }
     assert!(kept >= 3, "{kept}");
 }
+
+/// The ends of all network sockets of these processes, as the kernel writes them.
+fn ends(family: &[u32]) -> Vec<(String, String)> {
+    let mut sockets = BTreeSet::new();
+    for id in family {
+        let open = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();
+        let targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+        sockets.extend(targets.filter_map(|target| {
+            let target = target.to_string_lossy().into_owned();
+            Some(target.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
+        }));
+    }
+    let tables = ["tcp", "tcp6", "udp", "udp6"].map(|table| fs::read_to_string(format!("/proc/net/{table}")));
+    let rows = tables.iter().flatten().flat_map(|table| table.lines().skip(1));
+    let fields = rows.map(|row| row.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    fields
+        .filter(|fields| fields.get(9).is_some_and(|socket| sockets.contains(socket)))
+        .map(|fields| (fields[1].clone(), fields[2].clone()))
+        .collect()
+}
+
+#[test]
+fn s30_by_default_nothing_is_listened_on_or_spoken_to_beyond_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let server = Server::begin(&data, &[], &[]);
+    let give = |session: Option<&str>, command: Value| {
+        let given =
+            json!({ "id": uuid::Uuid::new_v4().to_string(), "session_id": session, "command": command });
+        serde_json::from_str::<Value>(&ask(&data, "POST /api/commands", &given)).unwrap()
+    };
+    let create = json!({ "type": "create_session", "cwd": folder.path(), "origin": "new", "agent": "demo" });
+    let created = give(None, create);
+    let id = created["reply"]["session_id"].as_str().unwrap().to_owned();
+    let content = json!([{ "type": "text", "text": "question" }]);
+    let prompt = json!({
+        "type": "prompt", "uuid": uuid::Uuid::new_v4().to_string(), "content": content, "priority": "next",
+    });
+    give(Some(&id), prompt);
+    // A question waits: now somebody would be called for, if anybody were.
+    let begun = std::time::Instant::now();
+    while serde_json::from_str::<Value>(&ask(&data, "GET /api/desk", &json!(null))).unwrap()[0].is_null() {
+        assert!(begun.elapsed() < PATIENCE, "nothing is asked");
+    }
+    let ends = ends(&family(server.child.id()));
+    assert!(!ends.is_empty(), "it listens");
+    // 127.0.0.0/8 and ::1, and nobody at the other end of what only listens.
+    let loopback = |end: &str| {
+        let address = end.split(':').next().unwrap();
+        (address.len() == 8 && address.ends_with("7F"))
+            || address == "00000000000000000000000001000000"
+            || address == "0000000000000000FFFF00000100007F"
+    };
+    let nobody = |end: &str| end.bytes().all(|byte| matches!(byte, b'0' | b':'));
+    for (local, remote) in ends {
+        assert!(loopback(&local) && (nobody(&remote) || loopback(&remote)), "{local} to {remote}");
+    }
+    server.signal(Signal::TERM);
+    assert_eq!(server.ended().code, Some(0));
+}

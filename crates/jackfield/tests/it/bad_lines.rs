@@ -23,7 +23,7 @@ fn told_of(finished: &Finished) -> Vec<Value> {
 }
 
 #[test]
-fn each_bad_line_is_one_malformed_event_and_the_next_line_is_read() {
+fn f20_each_bad_line_is_one_malformed_event_and_the_next_line_is_read() {
     let deep = "[".repeat(100_000);
     let nested = format!(r#"{{"type":"assistant","message":{}"#, "{\"a\":".repeat(100_000));
     let bad: [(&str, &[u8]); 12] = [
@@ -58,7 +58,7 @@ fn bytes_that_are_not_text_are_replaced_and_the_line_is_still_one_event() {
 }
 
 #[test]
-fn a_lone_surrogate_costs_one_character_and_not_the_message() {
+fn f20_a_lone_surrogate_costs_one_character_and_not_the_message() {
     let line = GOOD.replace("still here", r"half \ud83d a pair");
     let finished = events(format!("{line}\n{}\n", GOOD.replace("msg_1", "msg_2")).as_bytes());
     let events = finished.events();

@@ -8,6 +8,8 @@ mod client;
 mod commands;
 mod dice;
 mod folder;
+mod forced;
+mod observe;
 mod proxy;
 mod real;
 mod server;

@@ -3,11 +3,16 @@
 //!
 //! The one rule: what counts is what the CLI did, seen in its files and in its requests to the model.
 
+mod code;
 mod command;
 mod connecting;
 mod diffs;
+mod hostile;
+mod many;
 mod notices;
 mod nvim;
+mod page;
 mod plugin;
+mod sessions;
 mod stage;
 mod terminal;

@@ -38,7 +38,7 @@ fn fill(mut child: Child, begin: &[u8], megabytes: usize, end: &[u8]) -> (Finish
 }
 
 #[test]
-fn a_line_over_the_limit_is_told_with_its_length_and_the_next_is_read() {
+fn f18_a_line_over_the_limit_is_told_with_its_length_and_the_next_is_read() {
     let (finished, peak) = fill(start(&[]), b"", 100, GOOD);
     let events = finished.events();
     assert_eq!(finished.tags(), ["run_started", "malformed", "unknown", "run_ended"]);
@@ -49,7 +49,7 @@ fn a_line_over_the_limit_is_told_with_its_length_and_the_next_is_read() {
 }
 
 #[test]
-fn a_line_of_a_hundred_megabytes_is_a_message_if_the_limit_allows_it() {
+fn f18_a_line_of_a_hundred_megabytes_is_a_message_if_the_limit_allows_it() {
     let begin = br#"{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":""#;
     let end = br#""}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}"#;
     let (finished, _) = fill(start(&["--line-limit", "200000000"]), begin, 100, end);
@@ -61,7 +61,7 @@ fn a_line_of_a_hundred_megabytes_is_a_message_if_the_limit_allows_it() {
 }
 
 #[test]
-fn a_gigabyte_without_a_newline_needs_no_more_memory_than_the_limit() {
+fn f19_a_gigabyte_without_a_newline_needs_no_more_memory_than_the_limit() {
     let (finished, peak) = fill(start(&["--line-limit", "1048576"]), b"", 1024, GOOD);
     assert_eq!(finished.tags(), ["run_started", "malformed", "unknown", "run_ended"]);
     assert_eq!(finished.events()[1]["reason"], format!("the line is too long: {} bytes", 1024 * MEGABYTE));

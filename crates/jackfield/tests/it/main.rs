@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod access;
+mod acp;
 mod bad_files;
 mod bad_lines;
 mod config;
@@ -11,6 +12,7 @@ mod doctor;
 mod host;
 mod ide;
 mod large_lines;
+mod network;
 mod outputs;
 mod program;
 mod readable;
@@ -20,3 +22,4 @@ mod same_events;
 mod serve;
 mod sessions;
 mod shells;
+mod speech;

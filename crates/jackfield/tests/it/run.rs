@@ -6,3 +6,4 @@ mod real;
 pub(crate) mod stage;
 mod terminal;
 mod through;
+mod trust;

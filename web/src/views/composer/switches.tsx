@@ -1,10 +1,19 @@
 // What can be changed in mid-session: the mode, the model, how much it thinks; and how full the context is.
-import { useState } from "react";
+import { useEffect } from "react";
 import type { SessionId } from "../../contract";
-import { keep, kept } from "../../kept";
 import { tokens } from "../../text/format";
 import { store, useKnown, useOpened, useSummary } from "../../use";
-import { BYPASS, MODELS, MODES, modeLabel, modelLabel, THINKING } from "./modes";
+import {
+  BYPASS,
+  defaultModel,
+  MODES,
+  modeLabel,
+  modelLabel,
+  modelsOf,
+  thinkingOf,
+  thinkingValue,
+  thinkingWith,
+} from "./modes";
 
 /** The mode of a session. */
 export function useMode(session: SessionId): string {
@@ -18,10 +27,21 @@ export function Switches({ session }: { session: SessionId }) {
   const mode = useMode(session);
   const bypass = useKnown((known) => known.settings?.bypass_allowed ?? false);
   const model = useOpened(session, (opened) => opened.transcript.status?.model);
-  const listed = useSummary(session)?.model;
-  const current = model ?? listed ?? "";
-  const [thinking, setThinking] = useState(() => kept(`thinking.${session}`, "default"));
+  const summary = useSummary(session);
+  const settings = useKnown((known) => known.settings);
+  const agent = summary?.agent ?? "claude";
+  const current = model ?? summary?.model ?? "";
+  const offers = modelsOf(settings, agent);
+  const usual = defaultModel(settings, agent);
+  const offer = offers.find((each) => each.value === current || each.model === current);
+  const isUsual = offer === undefined && (current === "" || usual?.model === current);
+  const thinking = summary?.max_thinking_tokens ?? null;
   const modes = bypass ? [...MODES, BYPASS] : MODES;
+  // What an agent offers is known once it has run.
+  const live = summary !== undefined && summary.state !== "ended";
+  useEffect(() => {
+    if (live) void store.loadSettings().catch(() => undefined);
+  }, [live]);
   return (
     <div className="switches">
       <select
@@ -40,34 +60,30 @@ export function Switches({ session }: { session: SessionId }) {
       </select>
       <select
         aria-label="Model"
-        title="Model"
-        value={current}
+        title={current === "" ? "Model" : `Model: ${current}`}
+        value={isUsual ? "" : (offer?.value ?? current)}
         onChange={(event) => store.ask({ type: "set_model", model: event.target.value || null }, session)}
       >
-        {!MODELS.some(([name]) => name === current) && (
-          <option value={current}>{current === "" ? "default model" : modelLabel(current)}</option>
-        )}
-        {MODELS.map(([name, label]) => (
-          <option key={name} value={name}>
-            {label}
+        <option value="" title={usual?.description}>
+          {usual?.name ?? "default model"}
+        </option>
+        {offers.map((each) => (
+          <option key={each.value} value={each.value} title={each.description}>
+            {each.name}
           </option>
         ))}
-        {current !== "" && <option value="">the default</option>}
+        {!isUsual && offer === undefined && <option value={current}>{modelLabel(current)}</option>}
       </select>
       <select
         aria-label="Thinking"
         title="How much it may think"
-        value={thinking}
-        onChange={(event) => {
-          const found = THINKING.find(([name]) => name === event.target.value);
-          if (found === undefined) return;
-          setThinking(found[0]);
-          keep(`thinking.${session}`, found[0]);
-          void store.ask({ type: "set_thinking", max_thinking_tokens: found[2] }, session);
-        }}
+        value={thinkingValue(thinking)}
+        onChange={(event) =>
+          store.ask({ type: "set_thinking", max_thinking_tokens: thinkingOf(event.target.value) }, session)
+        }
       >
-        {THINKING.map(([name, label]) => (
-          <option key={name} value={name}>
+        {thinkingWith(thinking).map(([most, label]) => (
+          <option key={label} value={thinkingValue(most)}>
             {label}
           </option>
         ))}

@@ -12,11 +12,11 @@ export function isOurs(session: SessionId, id: PendingId): boolean {
   return given.has(`${session} ${id}`);
 }
 
-/** What a card needs to answer: a function, and whether an answer is on its way. */
+/** What a card needs to answer: a function that tells whether the answer counted, and whether one is on its way. */
 export function useAnswer(session: SessionId, request: PermissionRequest) {
   const [sending, setSending] = useState(false);
-  const answer = async (verdict: Verdict) => {
-    if (sending) return;
+  const answer = async (verdict: Verdict): Promise<boolean> => {
+    if (sending) return false;
     setSending(true);
     given.add(`${session} ${request.pending_id}`);
     const outcome = await store.command({ type: "answer", pending_id: request.pending_id, verdict }, session);
@@ -25,6 +25,7 @@ export function useAnswer(session: SessionId, request: PermissionRequest) {
       setSending(false);
       store.tell(outcome.rejection.reason);
     }
+    return "reply" in outcome;
   };
   return { answer, sending };
 }

@@ -1,14 +1,12 @@
 // One open question, whatever its kind: the same frame, filled by what is asked.
-import { memo, type SyntheticEvent, useEffect, useRef, useState } from "react";
+import { memo } from "react";
 import type { PermissionRequest, SessionId } from "../../contract";
 import { Shown } from "../../text/shown";
 import { ElicitationBody } from "./elicitation";
+import { AnswerFrame } from "./frame";
 import { PlanBody } from "./plan";
 import { QuestionsBody } from "./questions";
 import { ToolBody } from "./tool";
-
-/** Keys and clicks do nothing so shortly after a card came: they were meant for something else. */
-const ANSWERABLE_AFTER_MS = 500;
 
 /** Where a card lies. */
 export type Place = "desk" | "list";
@@ -24,45 +22,11 @@ export interface InCard {
 /** An open question. */
 export const Card = memo(function Card(props: InCard & { count?: string }) {
   const { request, place } = props;
-  const element = useRef<HTMLElement>(null);
-  const [answerable, setAnswerable] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setAnswerable(true), ANSWERABLE_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  const guard = (event: SyntheticEvent) => {
-    if (answerable) return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  useEffect(() => {
-    // Whoever is writing goes on writing; everybody else can answer with one key.
-    const active = document.activeElement;
-    const writing = active instanceof HTMLTextAreaElement && active.value !== "";
-    const elsewhere = active?.closest("dialog, [role=menu], .panel, .card") != null;
-    if (place === "desk" && !writing && !elsewhere) element.current?.focus({ preventScroll: true });
-  }, [place]);
   return (
-    <section
-      ref={element}
-      className={`card asks-${request.kind} on-${place}`}
-      aria-label={TITLES[request.kind]}
-      tabIndex={-1}
-      data-answerable={answerable}
-      onKeyDownCapture={guard}
-      onClickCapture={guard}
-      onKeyDown={(event) => {
-        const { target } = event;
-        const typing = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
-        const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-        if (typing || !plain) return;
-        const button = element.current?.querySelector<HTMLElement>(`[data-key="${event.key}"]:not(:disabled)`);
-        const onButton = event.key === "Enter" && target instanceof HTMLButtonElement;
-        if (button == null || onButton) return;
-        event.preventDefault();
-        event.stopPropagation();
-        button.click();
-      }}
+    <AnswerFrame
+      label={TITLES[request.kind]}
+      className={`asks-${request.kind} on-${place}`}
+      focus={place === "desk" ? "takes" : "leaves"}
     >
       <header>
         <h3>{TITLES[request.kind]}</h3>
@@ -74,7 +38,7 @@ export const Card = memo(function Card(props: InCard & { count?: string }) {
         </p>
       )}
       <Body {...props} />
-    </section>
+    </AnswerFrame>
   );
 });
 

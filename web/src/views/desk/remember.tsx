@@ -4,12 +4,12 @@ import type { Destination, Remember, Rule } from "../../contract";
 import { Shown } from "../../text/shown";
 import { modeLabel } from "../composer/modes";
 
-/** Where a rule can be kept, in words. */
-export const DESTINATIONS: ReadonlyArray<readonly [Destination, string]> = [
-  ["session", "this session"],
-  ["local_settings", "this project, just you"],
-  ["project_settings", "this project, shared"],
-  ["user_settings", "all projects"],
+/** Where a rule can be kept, in words, and which file that is. */
+export const DESTINATIONS: ReadonlyArray<readonly [Destination, string, string]> = [
+  ["session", "this session", "Only for this session (not saved)"],
+  ["local_settings", "this project (just you)", "Saves to .claude/settings.local.json (gitignored)"],
+  ["project_settings", "this project (shared)", "Saves to .claude/settings.json (shared with the team)"],
+  ["user_settings", "all projects", "Saves to ~/.claude/settings.json"],
 ];
 
 /** A choice of what is remembered; nothing unless somebody says so. */
@@ -46,9 +46,13 @@ export function RememberChoice({
       </label>
       <label className="where">
         <span className="unseen">Where it is kept</span>
-        <select value={where} onChange={(event) => choose(true, event.target.value as Destination)}>
-          {DESTINATIONS.map(([destination, words]) => (
-            <option key={destination} value={destination}>
+        <select
+          value={where}
+          title={DESTINATIONS.find(([destination]) => destination === where)?.[2]}
+          onChange={(event) => choose(true, event.target.value as Destination)}
+        >
+          {DESTINATIONS.map(([destination, words, about]) => (
+            <option key={destination} value={destination} title={about}>
               for {words}
             </option>
           ))}

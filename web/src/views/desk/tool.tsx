@@ -89,17 +89,7 @@ export function ToolBody({ session, request, cwd, place }: InCard) {
 }
 
 /** No, and why. */
-export function DenyForm({
-  onDeny,
-  onBack,
-  label = "Deny",
-  placeholder = "What should it do instead? (optional)",
-}: {
-  onDeny: (message: string, interrupt: boolean) => void;
-  onBack: () => void;
-  label?: string;
-  placeholder?: string;
-}) {
+function DenyForm({ onDeny, onBack }: { onDeny: (message: string, interrupt: boolean) => void; onBack: () => void }) {
   const [message, setMessage] = useState("");
   return (
     <form
@@ -119,7 +109,7 @@ export function DenyForm({
         autoFocus
         rows={2}
         aria-label="What the model is told"
-        placeholder={placeholder}
+        placeholder="What should it do instead? (optional)"
         value={message}
         onChange={(event) => setMessage(event.target.value)}
         onKeyDown={(event) => {
@@ -131,10 +121,10 @@ export function DenyForm({
       />
       <div className="actions">
         <button type="submit" className="danger">
-          {label} <kbd>↵</kbd>
+          Deny <kbd>↵</kbd>
         </button>
         <button type="button" onClick={() => onDeny(message, true)}>
-          {label} and stop
+          Deny and stop
         </button>
         <button type="button" className="quiet" onClick={onBack}>
           Back

@@ -1,5 +1,5 @@
 // Lines between what is said: notices, errors with a next step, the end of a turn or a run.
-import { CircleAlert, Info, Minimize2, RotateCcw, TriangleAlert } from "lucide-react";
+import { CircleAlert, GitFork, Info, Minimize2, RotateCcw, TriangleAlert } from "lucide-react";
 import type {
   Compaction,
   Notice,
@@ -11,7 +11,9 @@ import type {
   TurnNumber,
 } from "../../contract";
 import { dollars, duration, tokens } from "../../text/format";
+import { find } from "../../transcript/items";
 import { store, useOpened } from "../../use";
+import { fork } from "../session/fork";
 
 /** Something to read. */
 export function NoticeLine({ notice }: { notice: Notice }) {
@@ -81,7 +83,8 @@ export function CompactionLine({ compaction }: { compaction: Compaction }) {
 }
 
 /** A turn is over. */
-export function CompleteLine({ figures }: { figures: TurnFigures }) {
+export function CompleteLine({ session, figures }: { session: SessionId; figures: TurnFigures }) {
+  const { last_message_uuid: last } = figures;
   const read = figures.input_tokens + figures.cache_read_tokens + figures.cache_creation_tokens;
   const details = [
     `${figures.input_tokens} tokens read`,
@@ -99,29 +102,47 @@ export function CompleteLine({ figures }: { figures: TurnFigures }) {
       <span>
         {tokens(read)} in, {tokens(figures.output_tokens)} out
       </span>
+      {last !== null && (
+        <button
+          type="button"
+          className="quiet icon"
+          aria-label="Begin another session after this turn"
+          title="Begin another session after this turn"
+          onClick={() => void fork(session, last)}
+        >
+          <GitFork size={13} aria-hidden />
+        </button>
+      )}
     </p>
   );
 }
 
 /** A run is over. */
-export function RunEndedLine({ session, end }: { session: SessionId; end: RunEnded }) {
-  const summary = useOpened(session, (opened) => opened.transcript.state);
+export function RunEndedLine({ session, end, seq }: { session: SessionId; end: RunEnded; seq: Seq }) {
+  const state = useOpened(session, (opened) => opened.transcript.state);
+  // An error right before says what happened, and has the next step.
+  const isTold = useOpened(session, ({ transcript, timeline }) => {
+    const before = timeline.rows[timeline.rows.lastIndexOf(seq) - 1];
+    return before !== undefined && find(transcript.items, before)?.content.type === "error";
+  });
   if (end.reason === "closed" || end.reason === "output_ended") {
     return <p className="turn-mark">The run ended; the next prompt goes on with the conversation</p>;
   }
   return (
-    <div className="line error" role="alert">
-      <CircleAlert size={16} aria-hidden />
+    <div className={isTold ? "line info" : "line error"} role={isTold ? undefined : "alert"}>
+      {isTold ? <Info size={16} aria-hidden /> : <CircleAlert size={16} aria-hidden />}
       <div>
-        <p>{RUN_ENDS[end.reason] ?? `The run ended: ${end.reason}`}</p>
-        {end.exit_code !== null && <p className="faint">exit code {end.exit_code}</p>}
+        <p>
+          {RUN_ENDS[end.reason] ?? `The run ended: ${end.reason}`}
+          {end.exit_code !== null && <span className="faint"> (exit code {end.exit_code})</span>}
+        </p>
         {end.stderr_tail !== "" && (
           <details>
             <summary>What it wrote last</summary>
             <pre tabIndex={0}>{end.stderr_tail}</pre>
           </details>
         )}
-        {summary === "ended" && <p className="faint">Your next prompt starts a new run of the same conversation.</p>}
+        {state === "ended" && <p className="faint">Your next prompt starts a new run of the same conversation.</p>}
       </div>
     </div>
   );
@@ -137,8 +158,10 @@ const RUN_ENDS: Record<string, string> = {
 };
 
 function nextStep(code: string): string {
-  if (/rate_limit|429|overloaded|529/.test(code))
-    return "The API is busy or your limit is reached. Wait a little, then try again.";
+  if (/overloaded|529/.test(code)) return "The API has too much to do. Wait a little, then try again.";
+  if (/rate_limit|429/.test(code)) return "Your limit is reached. Wait until it is reset, then try again.";
+  if (code === "api_unreachable") return "The API cannot be reached. Check the network and the proxy, then try again.";
+  if (code === "server_error") return "The API had a fault of its own, which is usually over soon. Try again.";
   if (/auth|401|403|login/.test(code)) return "Log in with `claude` in a terminal, then try again.";
   if (/billing|credit|402/.test(code)) return "Check the account's balance, then try again.";
   if (/max_turns/.test(code)) return "The limit of steps was reached. Say “go on” to continue.";

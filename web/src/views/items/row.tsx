@@ -34,9 +34,9 @@ const ItemView = memo(function ItemView({ session, item }: { session: SessionId;
     case "error":
       return <ErrorLine session={session} error={content} turn={item.turn} seq={item.seq} />;
     case "complete":
-      return <CompleteLine figures={content.data} />;
+      return <CompleteLine session={session} figures={content.data} />;
     case "run_ended":
-      return <RunEndedLine session={session} end={content} />;
+      return <RunEndedLine session={session} end={content} seq={item.seq} />;
     case "turn":
       return <p className="turn-mark">Work in the background went on</p>;
     case "file":

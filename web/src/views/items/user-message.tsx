@@ -6,7 +6,7 @@ import { copyText } from "../../text/code";
 import { bytes } from "../../text/format";
 import { Menu } from "../../ui/menu";
 import { putDraft } from "../composer/draft";
-import { fork } from "../session/fork";
+import { forkBefore } from "../session/fork";
 import { RewindDialog } from "../session/rewind";
 
 /** A prompt. */
@@ -42,7 +42,10 @@ export const UserMessage = memo(function UserMessage({
               ? []
               : [
                   { label: "Rewind to here …", hint: "Esc Esc", run: () => setRewinding(true) },
-                  { label: "Begin another session at this point", run: () => void fork(session, uuid) },
+                  {
+                    label: "Begin another session at this point",
+                    run: () => void forkBefore(session, uuid, message.text),
+                  },
                 ]),
           ]}
         >

@@ -7,15 +7,17 @@ export function PanelFrame({
   title,
   onClose,
   tools,
+  width = "regular",
   children,
 }: {
   title: string;
   onClose: () => void;
   tools?: ReactNode;
+  width?: "regular" | "wide";
   children: ReactNode;
 }) {
   return (
-    <aside className="panel" aria-label={title}>
+    <aside className={`panel ${width}`} aria-label={title}>
       <header>
         <h2>{title}</h2>
         {tools}

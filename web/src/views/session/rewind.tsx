@@ -4,12 +4,12 @@ import type { Json, RewindScope, SessionId, Uuid } from "../../contract";
 import { several } from "../../text/format";
 import { Dialog } from "../../ui/dialog";
 import { store } from "../../use";
-import { putDraft } from "../composer/draft";
+import { goBackIn } from "./fork";
 
 const SCOPES: ReadonlyArray<readonly [RewindScope, string, string]> = [
-  ["both", "Conversation and files", "as if it had never been said"],
-  ["conversation", "Only the conversation", "files stay as they are now"],
-  ["files", "Only the files", "the conversation stays"],
+  ["both", "Conversation and files", "as if it had never been said; what was said stays in this session"],
+  ["conversation", "Only the conversation", "it goes on in a copy up to here; files stay as they are now"],
+  ["files", "Only the files", "the conversation stays and goes on"],
 ];
 
 /** What the CLI tells of a rewind that is not done yet. */
@@ -52,8 +52,8 @@ export function RewindDialog({
     const reply = await store.ask({ type: "rewind", uuid, scope, preview: false }, session);
     setDoing(false);
     if (reply === null) return;
-    if (scope !== "files") putDraft(session, words);
     onClose();
+    if (reply.type === "created") goBackIn(reply.session_id, words);
   };
   return (
     <Dialog title="Rewind to this prompt" onClose={onClose}>

@@ -18,6 +18,7 @@ import * as api from "../../api";
 import type { SessionId, SessionSummary } from "../../contract";
 import { go } from "../../route";
 import { copyText } from "../../text/code";
+import { saveFile } from "../../text/save";
 import { Dialog } from "../../ui/dialog";
 import { Menu } from "../../ui/menu";
 import { store } from "../../use";
@@ -56,7 +57,7 @@ export function SessionMenu({ summary, onPanel }: { summary: SessionSummary; onP
               ]),
           { label: "What it may cost …", icon: <CircleDollarSign {...icon} />, run: () => setAsking("budget") },
           { label: "MCP servers", icon: <Plug {...icon} />, run: () => onPanel({ kind: "servers" }) },
-          { label: "Events", icon: <Bug {...icon} />, run: () => onPanel({ kind: "debugger" }) },
+          { label: "Debugger", icon: <Bug {...icon} />, run: () => onPanel({ kind: "debugger" }) },
           ...(summary.state === "ended"
             ? []
             : [
@@ -157,11 +158,8 @@ export async function archive(id: SessionId, archived: boolean): Promise<void> {
 async function save(summary: SessionSummary, format: "markdown" | "json"): Promise<void> {
   try {
     const blob = await api.exported(summary.session_id, format);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = `${summary.title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60) || "session"}.${format === "json" ? "json" : "md"}`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    const name = summary.title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60) || "session";
+    saveFile(`${name}.${format === "json" ? "json" : "md"}`, blob.type, [blob]);
   } catch (error) {
     store.tell(error instanceof Error ? error.message : String(error));
   }

@@ -14,6 +14,10 @@ import { Row } from "../items/row";
 const NEAR = 60;
 /** So near to the beginning earlier rows are asked for. */
 const EARLY = 800;
+/** So long after a touch of the wheel, the keys or the screen a move is somebody's. */
+const BY_HAND_MS = 1_000;
+/** So far the list corrects itself. */
+const CORRECTION = 400;
 
 /** The rows of a session. */
 export const TimelineView = memo(function TimelineView({
@@ -31,6 +35,10 @@ export const TimelineView = memo(function TimelineView({
   const scroller = useRef<HTMLDivElement>(null);
   const following = useRef(wanted === null);
   const lastTop = useRef(0);
+  const touched = useRef(Number.NEGATIVE_INFINITY);
+  const touch = useCallback(() => {
+    touched.current = performance.now();
+  }, []);
   const [away, setAway] = useState(false);
   const unread = useUnread(session, rows, current, away);
   const prepended = usePrepended(rows);
@@ -66,9 +74,11 @@ export const TimelineView = memo(function TimelineView({
     const box = scroller.current;
     if (box === null) return;
     const rest = box.scrollHeight - box.scrollTop - box.clientHeight;
-    // Only a move upwards is somebody's; everything else is the content or the window changing its size.
+    // Only a move upwards is somebody's; everything else is the content or the window changing its size. The list
+    // also corrects itself by a little, when rows turn out to be of another height.
+    const byHand = performance.now() - touched.current < BY_HAND_MS;
     if (rest < NEAR) following.current = true;
-    else if (box.scrollTop < lastTop.current - 1) following.current = false;
+    else if (box.scrollTop < lastTop.current - (byHand ? 1 : CORRECTION)) following.current = false;
     lastTop.current = box.scrollTop;
     setAway(rest > box.clientHeight / 2);
     if (box.scrollTop < EARLY) void store.loadEarlier(session);
@@ -86,6 +96,10 @@ export const TimelineView = memo(function TimelineView({
         ref={scroller}
         className="timeline-scroll"
         onScroll={onScroll}
+        onWheel={touch}
+        onTouchMove={touch}
+        onPointerDown={touch}
+        onKeyDown={touch}
         tabIndex={0}
         role="log"
         aria-label="Conversation"

@@ -21,9 +21,13 @@ export function HistoryImport({ onClose }: { onClose: () => void }) {
   const take = async (cli_session_ids: string[]) => {
     setDoing(true);
     const reply = await store.ask({ type: "import", cli_session_ids });
+    // Whoever takes one in wants to see it.
+    const [only] = cli_session_ids.length === 1 ? cli_session_ids : [];
+    const found = reply === null || only === undefined ? null : await api.history().catch(() => null);
     setDoing(false);
     if (reply === null) return;
-    if (reply.type === "created") goToSession(reply.session_id);
+    const session = found?.entries.find((entry) => entry.cli_session_id === only)?.session_id ?? null;
+    if (session !== null) goToSession(session);
     onClose();
   };
   const wanted = words.trim().toLowerCase();
@@ -71,6 +75,18 @@ export function HistoryImport({ onClose }: { onClose: () => void }) {
                   {entry.session_id !== null && " · already here"}
                 </span>
               </span>
+              {entry.session_id !== null && (
+                <button
+                  type="button"
+                  className="quiet"
+                  onClick={() => {
+                    goToSession(entry.session_id ?? "");
+                    onClose();
+                  }}
+                >
+                  Open
+                </button>
+              )}
             </label>
           </li>
         ))}

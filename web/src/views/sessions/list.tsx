@@ -23,7 +23,9 @@ export function SessionList({ chosen, show }: { chosen: SessionId | null; show: 
   return (
     <>
       {ordered.length === 0 && (
-        <p className="list-note faint">{show === "archived" ? "Nothing is archived." : "No sessions yet."}</p>
+        <p className="list-note faint">
+          {show === "archived" ? "Nothing is archived." : "No sessions yet. The button with the plus begins one."}
+        </p>
       )}
       <ul className="session-list">
         {ordered.map((summary) => (

@@ -6,7 +6,7 @@ import { keep, kept } from "../../kept";
 import { goToSession } from "../../route";
 import { Dialog } from "../../ui/dialog";
 import { store, useKnown } from "../../use";
-import { BYPASS, MODELS, MODES, THINKING } from "../composer/modes";
+import { BYPASS, defaultModel, MODES, modelsOf, THINKING, thinkingOf, thinkingValue } from "../composer/modes";
 import { FolderPicker } from "./folder-picker";
 import { TrustStep, useFolderTrust, type Wish } from "./trust";
 
@@ -19,7 +19,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
   const [cwd, setCwd] = useState(() => kept("new.folder", ""));
   const [model, setModel] = useState(() => kept("new.model", ""));
   const [mode, setMode] = useState(() => kept("new.mode", "default"));
-  const [thinking, setThinking] = useState("default");
+  const [thinking, setThinking] = useState<number | null>(null);
   const [wish, setWish] = useState<Wish>("leave out");
   const [problem, setProblem] = useState<string | null>(null);
   const [doing, setDoing] = useState(false);
@@ -39,6 +39,8 @@ export function NewSession({ onClose }: { onClose: () => void }) {
     }
     lookAgain();
   };
+  const offers = modelsOf(settings, who);
+  const usual = defaultModel(settings, who);
   const trouble = agents.find((each) => each.agent === who)?.problem ?? null;
   const begin = async () => {
     setDoing(true);
@@ -63,9 +65,9 @@ export function NewSession({ onClose }: { onClose: () => void }) {
         return;
       }
     }
-    if (model !== "") wanted.model = model;
-    const most = THINKING.find(([name]) => name === thinking)?.[2] ?? null;
-    if (most !== null) wanted.max_thinking_tokens = most;
+    // What was chosen for one agent may be no model of the other.
+    if (offers.some((offer) => offer.value === model)) wanted.model = model;
+    if (thinking !== null) wanted.max_thinking_tokens = thinking;
     const outcome = await store.command(wanted);
     setDoing(false);
     if ("rejection" in outcome) {
@@ -122,20 +124,25 @@ export function NewSession({ onClose }: { onClose: () => void }) {
           </label>
           <label className="field">
             <span>Model</span>
-            <select value={model} onChange={(event) => setModel(event.target.value)}>
-              <option value="">the default</option>
-              {MODELS.map(([name, label]) => (
-                <option key={name} value={name}>
-                  {label}
+            <select
+              value={offers.some((offer) => offer.value === model) ? model : ""}
+              onChange={(event) => setModel(event.target.value)}
+            >
+              <option value="" title={usual?.description}>
+                {usual?.name ?? "the default"}
+              </option>
+              {offers.map((offer) => (
+                <option key={offer.value} value={offer.value} title={offer.description}>
+                  {offer.name}
                 </option>
               ))}
             </select>
           </label>
           <label className="field">
             <span>Thinking</span>
-            <select value={thinking} onChange={(event) => setThinking(event.target.value)}>
-              {THINKING.map(([name, label]) => (
-                <option key={name} value={name}>
+            <select value={thinkingValue(thinking)} onChange={(event) => setThinking(thinkingOf(event.target.value))}>
+              {THINKING.map(([most, label]) => (
+                <option key={label} value={thinkingValue(most)}>
                   {label}
                 </option>
               ))}

@@ -111,7 +111,8 @@ const WISHES: ReadonlyArray<readonly [Wish, string, string]> = [
   ["always", "I trust this folder", "in every session, until it brings something else"],
 ];
 
-function BroughtList({ brings, open }: { brings: readonly Brought[]; open: boolean }) {
+/** What a folder brings, thing by thing. */
+export function BroughtList({ brings, open }: { brings: readonly Brought[]; open: boolean }) {
   return (
     <details className="brings" open={open}>
       <summary>

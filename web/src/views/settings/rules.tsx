@@ -54,16 +54,18 @@ export function Rules() {
       <ol className="rules">
         {rules.map((rule, at) => (
           <li key={`${at}`}>
-            <select
-              aria-label="What happens"
-              className={rule.behavior}
-              value={rule.behavior}
-              onChange={(event) => set(at, { behavior: event.target.value as Behavior })}
-            >
-              <option value="allow">allow</option>
-              <option value="ask">ask me</option>
-              <option value="deny">deny</option>
-            </select>
+            <label className="field">
+              <span>what happens</span>
+              <select
+                className={rule.behavior}
+                value={rule.behavior}
+                onChange={(event) => set(at, { behavior: event.target.value as Behavior })}
+              >
+                <option value="allow">allow</option>
+                <option value="ask">ask me</option>
+                <option value="deny">deny</option>
+              </select>
+            </label>
             {FIELDS.map(([name, label, example]) => (
               <label key={name} className="field">
                 <span>{label}</span>

@@ -1,4 +1,4 @@
-// Settings: what this browser does, the host's rules, what was spent, what was decided, other devices.
+// Settings: what this browser does, rules and trust, MCP servers, what was used, what was decided, other devices.
 import { ChevronLeft } from "lucide-react";
 import { useEffect, useState } from "react";
 import { type Appearance, appearance, setAppearance } from "../../appearance";
@@ -7,16 +7,20 @@ import { isInstallable } from "../../install";
 import { useKept } from "../../kept";
 import { go, type SettingsPart } from "../../route";
 import { store, useKnown } from "../../use";
-import { Costs } from "./costs";
-import { Decisions } from "./decisions";
-import { Devices } from "./devices";
+import { Audit } from "./audit";
+import { Devices, SCOPES } from "./devices";
 import { Rules } from "./rules";
+import { AllServers } from "./servers";
+import { TrustedFolders } from "./trusted";
+import { Usage } from "./usage";
 
 const PARTS: ReadonlyArray<readonly [SettingsPart, string]> = [
   ["general", "General"],
   ["rules", "Rules"],
-  ["costs", "Costs"],
-  ["decisions", "Decisions"],
+  ["trust", "Trust"],
+  ["servers", "MCP servers"],
+  ["usage", "Usage"],
+  ["audit", "Audit"],
   ["devices", "Devices"],
 ];
 
@@ -52,8 +56,10 @@ export default function SettingsView({ part }: { part: SettingsPart }) {
       <div className="settings-body" tabIndex={0} role="region" aria-label={part}>
         {part === "general" && <General />}
         {part === "rules" && <Rules />}
-        {part === "costs" && <Costs />}
-        {part === "decisions" && <Decisions />}
+        {part === "trust" && <TrustedFolders />}
+        {part === "servers" && <AllServers />}
+        {part === "usage" && <Usage />}
+        {part === "audit" && <Audit />}
         {part === "devices" && <Devices />}
       </div>
     </div>
@@ -133,7 +139,7 @@ function General() {
           {link.state === "online" && (
             <>
               <dt>You may</dt>
-              <dd>{{ view: "look", answer: "look, prompt and answer", admin: "do everything" }[link.host.scope]}</dd>
+              <dd>{SCOPES.find(([scope]) => scope === link.host.scope)?.[1]}</dd>
             </>
           )}
           {settings?.agents.map((agent) => (

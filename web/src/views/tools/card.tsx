@@ -16,7 +16,7 @@ import {
 } from "lucide-react";
 import { memo, type ReactNode, useState } from "react";
 import type { ContentOf, Normalized, SessionId } from "../../contract";
-import { bytes, shortTitle, withoutMarks } from "../../text/format";
+import { bytes, several, shortTitle, withoutMarks } from "../../text/format";
 import { Shown } from "../../text/shown";
 import { useOpened } from "../../use";
 import { CodeSearchBody, HttpBody, ReadFileBody, SearchNote } from "./look";
@@ -119,9 +119,9 @@ function Note({ session, tool, call }: { session: SessionId; tool: Tool; call: N
     case "modify_file":
       return <ModifyNote session={session} tool={tool} call={call} />;
     case "read_file":
-      return call.output ? `${call.output.line_count} lines` : null;
+      return call.output?.line_count ? several(call.output.line_count, "line") : null;
     case "code_search":
-      return <SearchNote call={call} />;
+      return <SearchNote call={call} tool={tool} />;
     case "shell_exec":
       return <ShellNote call={call} tool={tool} />;
     case "subagent_task":

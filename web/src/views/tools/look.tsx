@@ -1,18 +1,19 @@
 // Tools that look and change nothing: reading a file, searching, fetching from the web.
-import type { NormalizedOf } from "../../contract";
+import type { ContentOf, NormalizedOf } from "../../contract";
 import { Tokens, useTokens } from "../../text/code";
 import { several } from "../../text/format";
 import { languageOfFile } from "../../text/highlight";
 import { followable } from "../../text/links";
 import { Terminal } from "../../text/terminal";
 import type { InTool } from "./card";
-import { outputText } from "./output";
+import { outputPictures, outputText } from "./output";
 
 /** The lines that were read. */
 export function ReadFileBody({ call, tool }: InTool<"read_file">) {
   const content = call.output?.content ?? "";
   if (content === "") {
-    return tool.tool_status === "complete" ? <p className="faint">There is no text in it.</p> : null;
+    const seen = outputPictures(tool.output).length > 0;
+    return tool.tool_status === "complete" && !seen ? <p className="faint">There is no text in it.</p> : null;
   }
   return <NumberedCode text={content} path={call.file_path} from={call.offset ?? 1} />;
 }
@@ -57,9 +58,12 @@ export function CodeSearchBody({ call, tool }: InTool<"code_search">) {
   );
 }
 
-/** How many files. */
-export function SearchNote({ call }: { call: NormalizedOf<"code_search"> }) {
-  return call.output === null ? null : several(call.output.file_count, "file");
+/** How many files, where that is told. */
+export function SearchNote({ call, tool }: { call: NormalizedOf<"code_search">; tool: ContentOf<"tool"> }) {
+  const count = call.output?.file_count;
+  // Inside a subagent only the words of a result are told, and no count.
+  if (count === undefined || (count === 0 && !/^no /i.test(outputText(tool.output) || "no "))) return null;
+  return several(count, "file");
 }
 
 /** The address and what came back. */

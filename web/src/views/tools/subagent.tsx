@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { ContentOf, Seq, SessionId } from "../../contract";
 import { duration, several, tokens } from "../../text/format";
 import { Markdown } from "../../text/markdown";
+import { find } from "../../transcript/items";
 import { useOpened } from "../../use";
 import { Row } from "../items/row";
 import type { InTool } from "./card";
@@ -14,13 +15,17 @@ const NONE: readonly Seq[] = [];
 export function SubagentBody({ session, tool, call }: InTool<"subagent_task">) {
   const [whole, setWhole] = useState(false);
   const inside = useOpened(session, (opened) => opened.timeline.inside.get(tool.tool_call_id) ?? NONE);
+  // Where its stream begins with what it was told, that need not be told twice.
+  const told = useOpened(session, (opened) => find(opened.transcript.items, inside[0] ?? 0)?.content.type);
   const hidden = whole ? 0 : Math.max(0, inside.length - AT_FIRST);
   return (
     <div className="subagent">
-      <details className="subagent-prompt">
-        <summary>What it was told</summary>
-        <Markdown text={call.prompt} growth="finished" />
-      </details>
+      {told !== "user_message" && (
+        <details className="subagent-prompt">
+          <summary>What it was told</summary>
+          <Markdown text={call.prompt} growth="finished" />
+        </details>
+      )}
       {hidden > 0 && (
         <button type="button" className="quiet more" onClick={() => setWhole(true)}>
           Show {several(hidden, "earlier step")}

@@ -68,7 +68,25 @@ impl<'a> Serving<'a> {
         data: &Path,
         variables: &[(&str, String)],
     ) -> Result<Self, BenchError> {
-        let mut command = Command::new(workspace::cargo_target().join("release/jackfield"));
+        Self::start_under(place, data, variables, &[])
+    }
+
+    /// Starts one under another program; `words` are that program and its arguments.
+    pub(super) fn start_under(
+        place: &'a Place,
+        data: &Path,
+        variables: &[(&str, String)],
+        words: &[&str],
+    ) -> Result<Self, BenchError> {
+        let program = workspace::cargo_target().join("release/jackfield");
+        let mut command = match words.split_first() {
+            Some((first, rest)) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
         command.args([
             "serve",
             "--no-open",

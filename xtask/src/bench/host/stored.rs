@@ -70,6 +70,7 @@ fn summary(id: &SessionId, at: Timestamp, text: &str) -> SessionSummary {
         agent: Agent::Claude,
         model: Some("opus".to_owned()),
         permission_mode: Some("default".to_owned()),
+        max_thinking_tokens: None,
         state: SessionState::Ended,
         pending: Vec::new(),
         queued: 0,

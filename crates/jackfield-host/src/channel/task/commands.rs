@@ -19,13 +19,16 @@ impl Task {
             Ask::Command(_, _, answer) if self.ending.is_some() => drop(answer.send(Err(gone()))),
             Ask::Command(client, command, answer) => self.command(client, *command, answer),
             Ask::Snapshot(to) => {
-                let _ = to.send(self.transcript.snapshot().clone());
+                let _ = to.send(self.book.transcript.snapshot().clone());
             }
             Ask::Record(to) => {
-                let _ = to.send(self.record.clone());
+                let _ = to.send(self.book.record.clone());
             }
             Ask::Warm => {
-                if matches!(self.run, Run::None) && self.ending.is_none() && self.refuse_prompt().is_none() {
+                // A CLI is told its trace when it is started; it is the prompt that brings it.
+                let traced = self.observed.as_ref().is_some_and(|observed| observed.traces());
+                let free = matches!(self.run, Run::None) && self.ending.is_none() && !traced;
+                if free && self.refuse_prompt().is_none() {
                     self.start(From::Last, Vec::new());
                 }
             }
@@ -55,13 +58,13 @@ impl Task {
                 if title.is_empty() {
                     return Err((answer, reject(RejectionCode::Invalid, "the title is empty")));
                 }
-                title.clone_into(&mut self.record.summary.title);
-                self.record.create.title = Some(title.to_owned());
+                title.clone_into(&mut self.book.record.summary.title);
+                self.book.record.create.title = Some(title.to_owned());
                 self.keep_record(answer);
                 return Ok(());
             }
             Command::Archive(archive) => {
-                self.record.summary.archived = archive.archived;
+                self.book.record.summary.archived = archive.archived;
                 self.keep_record(answer);
                 return Ok(());
             }
@@ -69,8 +72,8 @@ impl Task {
                 if budget.max_budget_usd.is_some_and(|dollars| !(dollars.is_finite() && dollars >= 0.0)) {
                     return Err((answer, reject(RejectionCode::Invalid, "a budget is a number of dollars")));
                 }
-                self.record.summary.max_budget_usd = budget.max_budget_usd;
-                self.record.create.max_budget_usd = budget.max_budget_usd;
+                self.book.record.summary.max_budget_usd = budget.max_budget_usd;
+                self.book.record.create.max_budget_usd = budget.max_budget_usd;
                 self.keep_record(answer);
                 return Ok(());
             }
@@ -86,14 +89,24 @@ impl Task {
                 let reason = "`bypassPermissions` can only be allowed in the configuration of the host";
                 return Err((answer, reject(RejectionCode::Forbidden, reason)));
             }
+            Command::Answer(given) => {
+                let pending = &self.book.transcript.snapshot().pending;
+                let asked = pending.iter().find(|asked| asked.pending_id == given.pending_id);
+                // What is not asked any more is refused as late, further down.
+                if let Some(Err(rejection)) =
+                    asked.map(|asked| client.check_remembered(&given.verdict, asked))
+                {
+                    return Err((answer, rejection));
+                }
+            }
             Command::Prompt(_) => {
                 if let Some(rejection) = self.refuse_prompt() {
                     return Err((answer, rejection));
                 }
                 self.limit_ends = None;
-                if self.record.summary.archived {
-                    self.record.summary.archived = false;
-                    self.changed = true;
+                if self.book.record.summary.archived {
+                    self.book.record.summary.archived = false;
+                    self.book.changed = true;
                 }
             }
             Command::Rewind(rewind) if rewind.scope != RewindScope::Files => {
@@ -133,7 +146,7 @@ impl Task {
                     self.keep_record(answer);
                     Ok(())
                 }
-                Command::Answer(given) => Err((answer, self.too_late(given.pending_id))),
+                Command::Answer(given) => Err((answer, self.book.too_late(given.pending_id))),
                 _ => Err((answer, reject(RejectionCode::NotNow, "nothing runs in this session"))),
             },
         }
@@ -145,10 +158,10 @@ impl Task {
             let reason = "the host cannot store anything at the moment: is the disk full?";
             return Some(reject(RejectionCode::NotNow, reason));
         }
-        if let Some(left) = run::budget_left(&self.record.summary)
+        if let Some(left) = run::budget_left(&self.book.record.summary)
             && left <= 0.0
         {
-            let budget = self.record.summary.max_budget_usd.unwrap_or_default();
+            let budget = self.book.record.summary.max_budget_usd.unwrap_or_default();
             let reason = format!("the session's budget of ${budget} is used up; raise it to go on");
             return Some(reject(RejectionCode::Forbidden, reason));
         }
@@ -173,6 +186,9 @@ impl Task {
             _ => Effect::None,
         };
         if let Command::Prompt(prompt) = &command {
+            if let (Some(parent), Some(observed)) = (client.trace, &mut self.observed) {
+                observed.prompted(&prompt.uuid, parent);
+            }
             self.keep_prompt(prompt);
         }
         let performed = async move {
@@ -188,7 +204,7 @@ impl Task {
     }
 
     fn keep_prompt(&mut self, prompt: &Prompt) {
-        if self.transcript.snapshot().state != SessionState::Running {
+        if self.book.transcript.snapshot().state != SessionState::Running {
             self.told.clear();
         }
         self.told.push(prompt.clone());

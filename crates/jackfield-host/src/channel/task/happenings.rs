@@ -4,24 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_api::command::{Allow, Answer, Deny, Rejection, RejectionCode, Verdict};
-use jackfield_api::permission::{Behavior, PermissionOutcome, PermissionRequest};
+use jackfield_api::command::{Allow, Answer, Deny, Verdict};
+use jackfield_api::permission::{Behavior, PermissionRequest};
 use jackfield_api::socket::Scope;
 use jackfield_api::trouble::{Notice, NoticeLevel};
-use jackfield_api::{Body, Event, PendingId, Seq};
+use jackfield_api::{Body, Event, PendingId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::{Finished, Run, Task};
-use crate::channel::{reject, summary};
+use crate::channel::summary;
 use crate::client::Client;
 use crate::settings::AfterLimit;
-use crate::{files, rules};
+use crate::{files, rules, said};
 
 /// How many events are taken from the run at once.
 const TAKEN: usize = 512;
-/// How many answered questions are remembered.
-const DECIDED: usize = 256;
 
 impl Task {
     pub(super) fn events(&mut self, first: &Arc<Event>) {
@@ -32,38 +30,28 @@ impl Task {
 
     /// Takes what the run has told by now.
     pub(super) fn take_ready(&mut self, at_most: usize) {
-        for _ in 0..at_most {
+        let (mut taken, mut ends) = (0, false);
+        // The failure of a turn is stored and told together with its end.
+        while taken < at_most || ends {
             let Run::Live(live) = &mut self.run else { return };
             let Some(event) = live.events.try_next() else { return };
+            ends = matches!(event.body, Body::Complete(_));
+            taken += 1;
             self.take(&event);
         }
     }
 
     pub(super) fn take(&mut self, event: &Event) {
-        self.transcript.apply(event);
-        self.changed |= summary::see(&mut self.record.summary, event);
-        let model = self.transcript.snapshot().status.as_ref().map(|status| status.model.as_str());
-        self.outbox.push(event, model);
+        self.book.take(event);
+        if let Some(observed) = &mut self.observed {
+            let status = self.book.transcript.snapshot().status.as_ref();
+            observed.see(event, status.map(|status| status.model.as_str()));
+        }
+        self.watcher.event(event);
+        said::event(event);
         match &event.body {
             Body::PermissionRequest(request) => self.judge(request),
-            Body::PermissionResolved(over) => {
-                let by = over.by.as_deref().unwrap_or("somebody");
-                let how = match over.outcome {
-                    PermissionOutcome::Allowed => format!("{by} has allowed it"),
-                    PermissionOutcome::Denied => format!("{by} has denied it"),
-                    PermissionOutcome::Expired => "nobody answered in time".to_owned(),
-                    PermissionOutcome::Lost => "the run ended".to_owned(),
-                };
-                self.keep_decision(over.pending_id, how);
-            }
-            Body::PermissionCancelled(over) => {
-                self.keep_decision(over.pending_id, "the CLI has withdrawn it".to_owned());
-            }
-            Body::Complete(_) => {
-                self.checkpoint_due = true;
-                self.warn_of_budget();
-            }
-            Body::RunEnded(_) => self.checkpoint_due = true,
+            Body::Complete(_) => self.warn_of_budget(),
             Body::RateLimit(limit) => {
                 self.shared.feed.tell_limit((**limit).clone());
                 if limit.status == "rejected" {
@@ -76,14 +64,7 @@ impl Task {
 
     /// Tells something of the host's own. Only while nothing runs: a run counts its events itself.
     pub(super) fn tell(&mut self, body: impl Into<Body>) {
-        let event = Event {
-            body: body.into(),
-            seq: Seq(self.seq().0 + 1),
-            at: summary::now(),
-            session_id: self.record.summary.session_id.clone(),
-            turn: self.transcript.snapshot().turn,
-            parent_tool_call_id: None,
-        };
+        let event = self.book.next_event(body, summary::now());
         self.take(&event);
     }
 
@@ -103,8 +84,8 @@ impl Task {
         if rules.rules.is_empty() {
             return;
         }
-        let (request, folder) = (request.clone(), self.record.create.cwd.clone());
-        let session_id = self.record.summary.session_id.clone();
+        let (request, folder) = (request.clone(), self.book.record.create.cwd.clone());
+        let session_id = self.book.record.summary.session_id.clone();
         self.doing.spawn(async move {
             let id = request.pending_id;
             let judged = tokio::task::spawn_blocking(move || {
@@ -135,27 +116,9 @@ impl Task {
         self.perform(client, Answer { pending_id: id, verdict }.into(), answer);
     }
 
-    fn keep_decision(&mut self, id: PendingId, how: String) {
-        self.decided.insert(id, how);
-        while self.decided.len() > DECIDED {
-            self.decided.pop_first();
-        }
-    }
-
-    /// Whether this was asked and is no longer open.
-    pub(super) fn is_over(&self, id: PendingId) -> bool {
-        let snapshot = self.transcript.snapshot();
-        id.0 <= snapshot.seq.0 && !snapshot.pending.iter().any(|request| request.pending_id == id)
-    }
-
-    pub(super) fn too_late(&self, id: PendingId) -> Rejection {
-        let how = self.decided.get(&id).map_or("it is over", String::as_str);
-        reject(RejectionCode::TooLate, format!("question {id} is no longer open: {how}"))
-    }
-
     fn warn_of_budget(&mut self) {
-        let spent = self.transcript.snapshot().total_cost_usd;
-        if let Some(budget) = self.record.summary.max_budget_usd
+        let spent = self.book.transcript.snapshot().total_cost_usd;
+        if let Some(budget) = self.book.record.summary.max_budget_usd
             && spent >= budget
         {
             let text = format!("the budget of ${budget} is used up (${spent:.2} spent); raise it to go on");

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use jackfield_api::Uuid;
 use jackfield_api::command::{Command, Content, Done, Prompt, Rejection, RejectionCode, Reply};
 use jackfield_api::session::Priority;
 use jackfield_api::snapshot::SessionState;
 use jackfield_api::socket::Scope;
 use jackfield_api::trouble::Error;
+use jackfield_api::{TurnNumber, Uuid};
+use jackfield_observe::TraceParent;
 use jackfield_sdk::{Pace, Session, StartError, Trust};
 use tokio::time::Instant;
 
@@ -23,19 +24,35 @@ impl Task {
     /// Starts a run; the commands wait for it.
     pub(super) fn start(&mut self, from: From, waiting: Vec<Waiting>) {
         self.run = Run::Starting(waiting);
-        let (shared, record, last) = (Arc::clone(&self.shared), self.record.clone(), self.seq());
+        let (shared, record, last) = (Arc::clone(&self.shared), self.book.record_now(), self.seq());
+        let seen = run::Seen { lines: self.lines(), watcher: self.watcher(), trace: self.place_of_next() };
         self.doing.spawn(async move {
-            let started = run::start(&shared, &record, last, from).await;
+            let started = run::start(&shared, &record, last, from, seen).await;
             Finished::Started(Box::new(started))
         });
+    }
+
+    /// The place in a trace of the turn that the run to be started begins with.
+    fn place_of_next(&mut self) -> Option<TraceParent> {
+        let Run::Starting(waiting) = &self.run else { return None };
+        let observed = self.observed.as_mut()?;
+        let prompt = waiting.iter().find_map(|(client, command, _)| match command {
+            Command::Prompt(prompt) => Some((client.trace, &prompt.uuid)),
+            _ => None,
+        });
+        if let Some((Some(parent), uuid)) = prompt {
+            observed.prompted(uuid, parent);
+        }
+        let turn = TurnNumber(self.book.record.summary.turn.map_or(1, |turn| turn.0.saturating_add(1)));
+        observed.place(turn, prompt.map(|(_, uuid)| uuid))
     }
 
     fn started(&mut self, started: Result<(Session, Trust), StartError>) {
         let Run::Starting(waiting) = std::mem::replace(&mut self.run, Run::None) else { return };
         match started {
             Ok((session, trust)) => {
-                self.record.summary.trusted = trust == Trust::Trusted;
-                self.changed = true;
+                self.book.record.summary.trusted = trust == Trust::Trusted;
+                self.book.changed = true;
                 let events = session.events(Pace::Lossless);
                 self.run = Run::Live(Box::new(Live { session, events }));
                 if self.ending.is_some() {
@@ -73,9 +90,9 @@ impl Task {
                 let rejection = match (result, effect) {
                     (Ok(reply), effect) => {
                         self.take_effect(effect);
-                        return self.hold(answer, reply);
+                        return self.book.hold(answer, reply);
                     }
-                    (Err(_), Effect::Answer(id)) if self.is_over(id) => self.too_late(id),
+                    (Err(_), Effect::Answer(id)) if self.book.is_over(id) => self.book.too_late(id),
                     (Err(rejection), _) => rejection,
                 };
                 let _ = answer.send(Err(rejection));
@@ -97,7 +114,7 @@ impl Task {
     }
 
     pub(super) fn take_effect(&mut self, effect: Effect) {
-        let SessionRecord { summary, create } = &mut self.record;
+        let SessionRecord { summary, create } = &mut self.book.record;
         match effect {
             Effect::None | Effect::Answer(_) => return,
             Effect::Mode(mode) => {
@@ -105,9 +122,12 @@ impl Task {
                 create.permission_mode = Some(mode);
             }
             Effect::Model(model) => create.model = model,
-            Effect::Thinking(tokens) => create.max_thinking_tokens = tokens,
+            Effect::Thinking(tokens) => {
+                summary.max_thinking_tokens = tokens;
+                create.max_thinking_tokens = tokens;
+            }
         }
-        self.changed = true;
+        self.book.changed = true;
         self.save_record(None);
     }
 
@@ -115,8 +135,8 @@ impl Task {
         if let Some(rejection) = self.refuse_prompt() {
             return Err((answer, rejection));
         }
-        let failed = self.record.summary.last_error.is_some()
-            && self.transcript.snapshot().state != SessionState::Running;
+        let failed = self.book.record.summary.last_error.is_some()
+            && self.book.transcript.snapshot().state != SessionState::Running;
         if !failed {
             return Err((answer, reject(RejectionCode::NotNow, "the last turn did not fail")));
         }
@@ -128,7 +148,7 @@ impl Task {
         let content: Vec<Content> = self.told.iter().flat_map(|prompt| prompt.content.clone()).collect();
         let uuid = uuid::Uuid::new_v4().to_string().into();
         let prompt = Box::new(Prompt { uuid, content, priority: Priority::Next });
-        let (shared, record) = (Arc::clone(&self.shared), self.record.clone());
+        let (shared, record) = (Arc::clone(&self.shared), self.book.record.clone());
         let session = if let Run::Live(live) = &self.run { Some(live.session.clone()) } else { None };
         self.doing.spawn(async move {
             if let Some(session) = session {

@@ -105,6 +105,12 @@ impl Report {
         Ok(())
     }
 
+    /// All checks so far, for a program.
+    pub(super) fn checks(&self) -> serde_json::Value {
+        // Plain words; they are always JSON.
+        serde_json::to_value(&self.checks).unwrap_or_default()
+    }
+
     /// The last line, or the whole as JSON; and how the program ends.
     pub(super) fn end(mut self) -> io::Result<Exit> {
         let count = |state| self.checks.iter().filter(|check| check.state == state).count();

@@ -14,6 +14,7 @@ use rustix::termios::{QueueSelector, tcflush, tcgetwinsize};
 use tokio::sync::mpsc;
 use unicode_width::UnicodeWidthChar;
 
+use super::input;
 use crate::output::When;
 use crate::readable::page::{DIM, Page, RED, Style, YELLOW};
 use crate::readable::{Colours, Readable};
@@ -163,15 +164,32 @@ impl Console {
 
     /// Shows a question on the terminal. What was typed so far is forgotten.
     pub(super) fn show(&mut self, event: &Event) {
-        self.clear();
         let mut text = Vec::new();
         Readable::new(self.colours).print(event, &mut text);
+        if let Body::PermissionRequest(request) = &event.body {
+            let mut page = Page::new(self.colours);
+            input::show(request, &mut page);
+            page.take_into(&mut text);
+        }
+        self.put(&text);
+    }
+
+    /// Shows something else on the terminal, in the same way.
+    pub(super) fn lay_out(&mut self, write: impl FnOnce(&mut Page)) {
+        let (mut page, mut text) = (Page::new(self.colours), Vec::new());
+        write(&mut page);
+        page.take_into(&mut text);
+        self.put(&text);
+    }
+
+    fn put(&mut self, text: &[u8]) {
+        self.clear();
         let Some(terminal) = &mut self.terminal else { return };
         let _ = tcflush(&terminal.file, QueueSelector::IFlush);
         if let Some(lines) = &mut terminal.lines {
             while lines.try_recv().is_ok() {}
         }
-        let _ = terminal.file.write_all(&text);
+        let _ = terminal.file.write_all(text);
     }
 
     /// Asks for a line on the terminal, behind words on a line of their own.

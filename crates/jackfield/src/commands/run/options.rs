@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use jackfield_api::host::{HostRule, HostRules};
 use jackfield_api::permission::Behavior;
 use jackfield_host::rules;
-use jackfield_sdk::{Environment, Options, Trust};
+use jackfield_sdk::{Environment, Options};
 use serde_json::{Map, Value};
 
 use super::{AgentName, Run, RunFailure};
@@ -102,9 +102,6 @@ impl Run {
                 Some(value) => options.variable(name, value),
                 None => options.without_variable(name),
             };
-        }
-        if self.trust {
-            options = options.trust(Trust::Trusted);
         }
         if let Some(model) = &self.model {
             options = options.model(model);

@@ -226,7 +226,7 @@ impl Socket {
 }
 
 pub(super) fn given(session_id: Option<&SessionId>, command: impl Into<Command>) -> GivenCommand {
-    GivenCommand { id: new_id(), session_id: session_id.cloned(), command: command.into() }
+    GivenCommand { id: new_id(), session_id: session_id.cloned(), command: command.into(), traceparent: None }
 }
 
 pub(super) fn prompt(text: &str) -> Prompt {

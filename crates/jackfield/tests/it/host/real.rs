@@ -59,7 +59,7 @@ async fn session(place: &Place) -> (Socket, SessionId) {
 }
 
 /// The CLI itself, not its guard.
-fn cli(place: &Place) -> u32 {
+pub(super) fn cli(place: &Place) -> u32 {
     let program = PathBuf::from(&place.environment["JACKFIELD_CLAUDE"]).canonicalize().unwrap();
     let is_cli = |id: &u32| std::fs::read_link(format!("/proc/{id}/exe")).is_ok_and(|found| found == program);
     place.alive().into_iter().find(is_cli).expect("the CLI runs")
@@ -233,6 +233,39 @@ async fn unseen(version: &str) {
     assert_eq!(said, ["the first prompt", "the second prompt"]);
 
     assert!(goes_on(&mut socket, &id, &api, "nobody has read this").await);
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f4_a_prompt_that_the_older_cli_took_unheard_is_told_after_the_restart() {
+    unheard(OLDER_VERSION).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f4_a_prompt_that_the_newer_cli_took_unheard_is_told_after_the_restart() {
+    unheard(NEWER_VERSION).await;
+}
+
+/// The host dies before the CLI has said a word of its own.
+async fn unheard(version: &str) {
+    let turns = vec![before(Reply::text("nobody has heard this")), afterwards()];
+    let (place, api) = Place::real(version, turns).await;
+    let mut server = place.serve().await;
+    let (mut socket, id) = session(&place).await;
+    // A run that is ready, and in which nothing was said.
+    socket.until(&id, |body| matches!(body, Body::AvailableCommands(_))).await;
+    let program = cli(&place);
+    processes::signal(program, Signal::STOP);
+    socket.give(Some(&id), prompt("the only prompt")).await.unwrap();
+    server.signal(Signal::STOP);
+    processes::signal(program, Signal::CONT);
+    eventually("the CLI has written it down", || transcript_of(&place).contains("the only prompt")).await;
+    server.kill().await;
+
+    let (server, mut socket) = again(&place, socket, &id).await;
+    let said: Vec<_> = socket.events(&id).iter().filter_map(said).collect();
+    assert_eq!(said, ["the only prompt"]);
+    assert!(goes_on(&mut socket, &id, &api, "the only prompt").await);
     assert!(server.stop().await.success());
 }
 

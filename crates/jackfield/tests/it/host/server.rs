@@ -68,7 +68,7 @@ impl Place {
         let mut words = first.split(|letter: char| letter.is_whitespace() || "/()".contains(letter));
         let address =
             words.find_map(|word| word.parse().ok()).unwrap_or_else(|| panic!("no address in {first}"));
-        Server { child, address, _said: said }
+        Server { child, address, said }
     }
 
     pub(super) fn command(&self) -> tokio::process::Command {
@@ -108,8 +108,8 @@ impl Place {
 pub(super) struct Server {
     pub(super) child: Child,
     pub(super) address: SocketAddr,
-    // Open, so that it never writes into nothing.
-    _said: Lines<BufReader<ChildStdout>>,
+    /// Open, so that it never writes into nothing.
+    pub(super) said: Lines<BufReader<ChildStdout>>,
 }
 
 impl Server {

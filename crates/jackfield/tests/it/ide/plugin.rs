@@ -96,23 +96,40 @@ impl Plugin {
         patiently("the end", self.child.wait()).await.unwrap().code()
     }
 
+    /// The editor ends; all that it was still told.
+    pub(super) async fn says_until_its_end(self) -> Vec<Value> {
+        let Self { mut lines, input, .. } = self;
+        drop(input);
+        let mut said = Vec::new();
+        while let Some(line) = patiently("the end", lines.next_line()).await.unwrap() {
+            said.push(serde_json::from_str(&line).unwrap());
+        }
+        said
+    }
+
     /// Something kills the server.
     pub(super) async fn killed(mut self) {
         self.child.kill().await.unwrap();
     }
 
-    /// The next message, whatever it is.
-    pub(super) async fn next(&mut self) -> Value {
+    /// The next message, whatever it is, for somebody who answers it.
+    pub(super) async fn next_unanswered(&mut self) -> Value {
         let line = self.lines.next_line().await.unwrap().expect("the link has ended");
         let message: Value = serde_json::from_str(&line).unwrap();
-        let method = message["method"].as_str().unwrap_or_default().to_owned();
-        match &*method {
+        self.heard.push(message["method"].as_str().unwrap_or_default().to_owned());
+        message
+    }
+
+    /// The next message, whatever it is; what is usual is said to it.
+    pub(super) async fn next(&mut self) -> Value {
+        let message = self.next_unanswered().await;
+        let method = message["method"].as_str().unwrap_or_default();
+        match method {
             "diagnostics" => self.answers(&message, &self.diagnostics.clone()).await,
             "tabs" => self.answers(&message, &json!([])).await,
             "document_state" | "save" => self.answers(&message, &Value::Null).await,
             _ => {}
         }
-        self.heard.push(method);
         message
     }
 }

@@ -132,6 +132,13 @@ impl Stage {
         plugin.tells("selection", &json!({ "selection": selection })).await;
     }
 
+    /// The last message of what the model was asked last, as text.
+    pub(super) fn last_message(&self) -> String {
+        let requests = self.api.requests();
+        let last = requests.iter().rev().find(|request| request.reply.is_some()).unwrap();
+        last.body["messages"].as_array().unwrap().last().unwrap().to_string()
+    }
+
     /// What the model was asked last, as text.
     pub(super) fn last_request(&self) -> String {
         let requests = self.api.requests();

@@ -8,15 +8,15 @@ use super::stage::{Stage, exists, lines, object};
 use crate::program::Finished;
 
 /// A stage on which the real CLI finds its API.
-struct Real {
-    stage: Stage,
-    sandbox: Sandbox,
-    api: ScriptedApi,
+pub(super) struct Real {
+    pub(super) stage: Stage,
+    pub(super) sandbox: Sandbox,
+    pub(super) api: ScriptedApi,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Real {
-    fn new(version: &str, turns: Vec<Reply>) -> Self {
+    pub(super) fn new(version: &str, turns: Vec<Reply>) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let sandbox = Sandbox::new().unwrap();
@@ -28,7 +28,7 @@ impl Real {
         Self { stage, sandbox, api, runtime }
     }
 
-    fn run(&self, arguments: &[&str]) -> Finished {
+    pub(super) fn run(&self, arguments: &[&str]) -> Finished {
         let mut command = self.stage.command(&[&["run"], arguments].concat());
         let finished = command.current_dir(&self.sandbox.places().workspace).output().unwrap();
         // The API works in it.

@@ -12,7 +12,7 @@ use super::stage::{BOUND, Stage, object};
 use crate::program::Finished;
 
 /// A terminal, and the program in front of it.
-struct Sat {
+pub(super) struct Sat {
     terminal: File,
     child: Child,
     seen: String,
@@ -20,7 +20,7 @@ struct Sat {
 
 impl Sat {
     /// Standard input and error are the terminal; standard output is a pipe.
-    fn before(stage: &Stage, arguments: &[&str]) -> Self {
+    pub(super) fn before(stage: &Stage, arguments: &[&str]) -> Self {
         Self::with(stage, arguments, |command, near| {
             command.stdin(Stdio::from(near.try_clone().unwrap()));
         })
@@ -42,7 +42,7 @@ impl Sat {
     }
 
     /// Reads until this is to be seen, behind what was seen before.
-    fn sees(&mut self, text: &str) {
+    pub(super) fn sees(&mut self, text: &str) {
         while !self.seen.contains(text) {
             let mut bytes = [0; 4096];
             let read = self.terminal.read(&mut bytes).unwrap_or(0);
@@ -53,11 +53,11 @@ impl Sat {
         self.seen.drain(..at);
     }
 
-    fn types(&mut self, text: &str) {
+    pub(super) fn types(&mut self, text: &str) {
         self.terminal.write_all(text.as_bytes()).unwrap();
     }
 
-    fn finished(mut self) -> Finished {
+    pub(super) fn finished(mut self) -> Finished {
         // What it still shows must not hold it up.
         let mut terminal = self.terminal.try_clone().unwrap();
         let showing =
@@ -82,6 +82,9 @@ fn a_person_allows_and_denies_with_a_reason() {
     let stage = Stage::new();
     let mut sat = Sat::before(&stage, &demo("edit"));
     sat.sees("may this run? Edit");
+    // What it would write, whole (S19).
+    sat.sees("new_string:");
+    sat.sees("format!(\"Hello, {name}!\")");
     sat.sees(ASKED);
     sat.types("y\n");
     sat.sees("may this run? Write");

@@ -1,0 +1,110 @@
+//! What a prompt says, from the protocol's blocks to the host's.
+//!
+//! Resources are told as the CLI knows them: a link as a mention, a text in full behind a mention. The one rule it
+//! keeps: nothing that was said is left out in silence.
+
+use std::fmt::Write as _;
+
+use jackfield_api::command::Content;
+
+use crate::rpc::invalid;
+use crate::schema::{ContentBlock, EmbeddedResourceResource, Error};
+
+/// What a prompt says.
+pub(crate) fn content(blocks: Vec<ContentBlock>) -> Result<Vec<Content>, Error> {
+    let mut content = Vec::new();
+    let mut resources = String::new();
+    for block in blocks {
+        match block {
+            ContentBlock::Text(text) => content.push(Content::Text { text: text.text }),
+            ContentBlock::Image(image) => {
+                if image.data.is_empty() {
+                    return Err(invalid("the picture is empty: its bytes are wanted, not its address"));
+                }
+                content.push(Content::Image { media_type: image.mime_type, base64: image.data });
+            }
+            ContentBlock::ResourceLink(link) => {
+                content.push(Content::Text { text: mention(&link.uri, Some(&link.name)) });
+            }
+            ContentBlock::Resource(resource) => match resource.resource {
+                EmbeddedResourceResource::TextResourceContents(text) => {
+                    content.push(Content::Text { text: mention(&text.uri, None) });
+                    let uri = text.uri.replace('"', "%22");
+                    // Writing to a text cannot fail.
+                    let _ = write!(resources, "\n<context ref=\"{uri}\">\n{}\n</context>", text.text);
+                }
+                EmbeddedResourceResource::BlobResourceContents(blob) => {
+                    let media_type = blob.mime_type.unwrap_or_default();
+                    content.push(match media_type.as_str() {
+                        "application/pdf" => Content::Document { media_type, base64: blob.blob },
+                        kind if kind.starts_with("image/") => {
+                            Content::Image { media_type, base64: blob.blob }
+                        }
+                        _ => Content::Text { text: mention(&blob.uri, None) },
+                    });
+                }
+                _ => return Err(invalid("a resource of this kind is not understood")),
+            },
+            ContentBlock::Audio(_) => return Err(invalid("sound is not understood")),
+            _ => return Err(invalid("content of this kind is not understood")),
+        }
+    }
+    if !resources.is_empty() {
+        content.push(Content::Text { text: resources });
+    }
+    let empty = |part: &Content| matches!(part, Content::Text { text } if text.is_empty());
+    content.retain(|part| !empty(part));
+    if content.is_empty() {
+        return Err(invalid("the prompt is empty"));
+    }
+    Ok(content)
+}
+
+/// A resource, as it is mentioned in a text.
+fn mention(uri: &str, name: Option<&str>) -> String {
+    let path = uri.strip_prefix("file://").unwrap_or(uri);
+    let last = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path);
+    let name = name.filter(|name| !name.is_empty()).unwrap_or(last);
+    format!("[@{name}]({uri})")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn read(blocks: &str) -> Result<Vec<Content>, Error> {
+        content(serde_json::from_str(blocks).unwrap())
+    }
+
+    fn text(text: &str) -> Content {
+        Content::Text { text: text.to_owned() }
+    }
+
+    #[test]
+    fn links_are_mentions_and_texts_of_resources_follow_the_prompt() {
+        let said = read(
+            r#"[{"type":"text","text":"look at "},
+                {"type":"resource_link","name":"a.rs","uri":"file:///w/a.rs"},
+                {"type":"resource","resource":{"uri":"file:///w/b.rs","text":"fn b() {}"}},
+                {"type":"text","text":" please"}]"#,
+        );
+        let expected = [
+            text("look at "),
+            text("[@a.rs](file:///w/a.rs)"),
+            text("[@b.rs](file:///w/b.rs)"),
+            text(" please"),
+            text("\n<context ref=\"file:///w/b.rs\">\nfn b() {}\n</context>"),
+        ];
+        assert_eq!(said.unwrap(), expected);
+    }
+
+    #[test]
+    fn pictures_go_as_they_are_and_sound_is_refused() {
+        let said = read(r#"[{"type":"image","mimeType":"image/png","data":"QQ=="}]"#).unwrap();
+        assert_eq!(said, [Content::Image { media_type: "image/png".to_owned(), base64: "QQ==".to_owned() }]);
+        assert!(read(r#"[{"type":"audio","mimeType":"audio/wav","data":"QQ=="}]"#).is_err());
+        assert!(read(r#"[{"type":"text","text":""}]"#).is_err() && read("[]").is_err());
+    }
+}

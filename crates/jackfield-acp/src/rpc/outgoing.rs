@@ -1,0 +1,197 @@
+//! What is on its way out: messages wait in one buffer, and a thread writes all of them at once.
+//!
+//! So a burst is one write, and nobody but that thread ever waits for the other side. Who has much to say asks for
+//! room first. The one rule it keeps: messages leave whole and in the order in which they were put in.
+
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use tokio::sync::Notify;
+
+/// How much may wait before there is no room for more.
+const ROOM: usize = 128 * 1024;
+/// How much may wait before no more requests are taken.
+const MOST: usize = 1024 * 1024;
+/// How much room a buffer keeps for the next burst.
+const KEPT: usize = 256 * 1024;
+
+/// The way out. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Outgoing {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// There is something to write, or nothing more will come.
+    filled: Condvar,
+    /// Something was written.
+    written: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: Vec<u8>,
+    /// How much the thread is writing.
+    writing: usize,
+    /// Nothing more will come.
+    closed: bool,
+    /// Nobody reads any more.
+    broken: bool,
+}
+
+impl Outgoing {
+    /// Writes to `output` from now on.
+    pub(crate) fn new(output: impl Write + Send + 'static) -> Self {
+        let outgoing = Self { shared: Arc::default() };
+        let shared = Arc::clone(&outgoing.shared);
+        let writer = thread::Builder::new().name("acp-output".to_owned());
+        if writer.spawn(move || shared.write(output)).is_err() {
+            outgoing.shared.lock().broken = true;
+        }
+        outgoing
+    }
+
+    /// Puts whole lines behind what waits already.
+    pub(crate) fn put(&self, lines: &[u8]) {
+        if lines.is_empty() {
+            return;
+        }
+        let mut state = self.shared.lock();
+        if !state.broken {
+            state.waiting.extend_from_slice(lines);
+            self.shared.filled.notify_one();
+        }
+    }
+
+    /// Whether there is room for more.
+    pub(crate) fn has_room(&self) -> bool {
+        self.shared.lock().load() < ROOM
+    }
+
+    /// Waits until there is room for more.
+    pub(crate) async fn room(&self) {
+        self.until(|state| state.load() < ROOM || state.broken).await;
+    }
+
+    /// Waits until it makes sense to take another request.
+    pub(crate) async fn bearable(&self) {
+        self.until(|state| state.load() < MOST || state.broken).await;
+    }
+
+    /// Waits until nobody reads any more.
+    pub(crate) async fn broken(&self) {
+        self.until(|state| state.broken).await;
+    }
+
+    /// Waits until all is written; nothing may be put in behind this.
+    pub(crate) async fn finish(&self) {
+        self.shared.lock().closed = true;
+        self.shared.filled.notify_one();
+        self.until(|state| state.broken || state.load() == 0).await;
+    }
+
+    async fn until(&self, enough: impl Fn(&State) -> bool) {
+        loop {
+            let written = self.shared.written.notified();
+            tokio::pin!(written);
+            // From here on a write is not missed.
+            written.as_mut().enable();
+            if enough(&self.shared.lock()) {
+                return;
+            }
+            written.await;
+        }
+    }
+}
+
+impl State {
+    fn load(&self) -> usize {
+        self.waiting.len() + self.writing
+    }
+}
+
+impl Shared {
+    fn write(&self, mut output: impl Write) {
+        let mut buffer = Vec::new();
+        loop {
+            {
+                let mut state = self.lock();
+                state.writing = 0;
+                self.written.notify_waiters();
+                while state.waiting.is_empty() {
+                    if state.closed {
+                        return;
+                    }
+                    state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+                buffer.clear();
+                if buffer.capacity() > KEPT {
+                    buffer = Vec::new();
+                }
+                std::mem::swap(&mut buffer, &mut state.waiting);
+                state.writing = buffer.len();
+            }
+            if output.write_all(&buffer).and_then(|()| output.flush()).is_err() {
+                let mut state = self.lock();
+                state.broken = true;
+                state.waiting = Vec::new();
+                state.writing = 0;
+                drop(state);
+                self.written.notify_waiters();
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic while the lock is held leaves plain bytes.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::io::{Read as _, pipe};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_does_not_read_is_waited_for_and_nothing_is_lost() {
+        let (mut reader, writer) = pipe().unwrap();
+        let outgoing = Outgoing::new(writer);
+        let line = [b"x".repeat(999), b"\n".to_vec()].concat();
+        let mut put = 0_usize;
+        // A pipe takes some; then it stands.
+        while outgoing.has_room() {
+            outgoing.put(&line);
+            put += 1;
+        }
+        assert!(put >= ROOM / 1000);
+        let reading = thread::spawn(move || {
+            let mut all = Vec::new();
+            reader.read_to_end(&mut all).unwrap();
+            all.len()
+        });
+        outgoing.room().await;
+        outgoing.put(&line);
+        outgoing.finish().await;
+        drop(outgoing);
+        assert_eq!(reading.join().unwrap(), (put + 1) * 1000);
+    }
+
+    #[tokio::test]
+    async fn an_end_that_is_gone_is_noticed() {
+        let (reader, writer) = pipe().unwrap();
+        let outgoing = Outgoing::new(writer);
+        drop(reader);
+        outgoing.put(b"x\n");
+        outgoing.broken().await;
+        outgoing.put(b"y\n");
+        outgoing.finish().await;
+    }
+}

@@ -1,0 +1,267 @@
+//! What the editor asks of a session, and what came of it.
+//!
+//! Questions to a person are beside it. The one rule it keeps: every request is answered, by the answer that it was
+//! waiting for or by the reason why there is none.
+
+use jackfield_api::Command;
+use std::time::Duration;
+
+use jackfield_api::Uuid;
+use jackfield_api::command::{
+    CancelQueued, Close, Interrupt, Prompt, RejectionCode, Reply, SetMode, SetModel,
+};
+use jackfield_api::session::Priority;
+use jackfield_client::ClientError;
+use tokio::time::{Instant, sleep};
+
+use super::{Done, Task, Trust};
+use crate::prompt;
+use crate::requests::failure;
+use crate::rpc::invalid;
+use crate::schema::{
+    CloseSessionResponse, PromptRequest, RequestId, SessionConfigOptionValue, SessionInfoUpdate,
+    SessionUpdate, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeResponse,
+    ToolCallStatus,
+};
+use crate::session::Ask;
+use crate::session::orders::Purpose;
+use crate::session::stopping::Step;
+use crate::settings::{self, DEFAULT_MODEL, MODE, MODEL, THINKING};
+use crate::translate::Sink as _;
+
+/// How long a run may take to end.
+const CLOSING: Duration = Duration::from_secs(20);
+/// How soon a prompt that was too early is said again.
+const SOON: Duration = Duration::from_millis(50);
+
+impl Task {
+    pub(super) fn asked(&mut self, ask: Ask) {
+        match ask {
+            Ask::Prompt(id, asked) => self.prompt(id, *asked),
+            Ask::Cancel(request) => {
+                self.prompts.cancel(request.as_ref());
+                let dropped = self.prompts.drop_held();
+                if let Trust::Asking(held, asking) = &mut self.trust {
+                    held.retain(|prompt| !dropped.contains(&prompt.uuid));
+                    if held.is_empty() {
+                        let asking = asking.take();
+                        self.trust = Trust::Unknown;
+                        if let Some((asking, card)) = asking {
+                            asking.abort();
+                            self.end_card(card, ToolCallStatus::Failed);
+                        }
+                    }
+                }
+            }
+            Ask::SetMode(id, mode) => {
+                if let Some(purpose) = self.checked_mode(&id, &mode, Purpose::Mode) {
+                    self.orders.push(SetMode { permission_mode: mode }, purpose);
+                }
+            }
+            Ask::SetOption(id, asked) => self.set_option(id, &asked),
+            Ask::Close(id) => {
+                self.prompts.cancel(None);
+                let (client, host_id) = (self.client.clone(), self.id.clone());
+                self.doing.spawn(async move {
+                    let closed = client.command(Some(&host_id), Close {}).await;
+                    Done::Closed(id, closed.err())
+                });
+            }
+        }
+    }
+
+    fn prompt(&mut self, id: RequestId, asked: PromptRequest) {
+        let content = match prompt::content(asked.prompt) {
+            Ok(content) => content,
+            Err(error) => return self.connection.peer.respond::<()>(&id, Err(error)),
+        };
+        let uuid: Uuid = uuid::Uuid::new_v4().to_string().into();
+        self.prompts.begin(id, uuid.clone());
+        let prompt = Prompt { uuid, content, priority: Priority::Later };
+        match &mut self.trust {
+            Trust::Settled => self.say(prompt),
+            Trust::Asking(held, _) => held.push(prompt),
+            Trust::Unknown => {
+                self.trust = Trust::Asking(vec![prompt], None);
+                self.looks += 1;
+                let look = self.looks;
+                let (client, folder) = (self.client.clone(), self.folder.clone());
+                self.doing.spawn(async move {
+                    // A folder that cannot be looked at is not trusted, and the run tells what is wrong with it.
+                    Done::Looked(look, client.folder_trust(&folder).await.ok().map(Box::new))
+                });
+            }
+        }
+    }
+
+    pub(super) fn say(&mut self, prompt: Prompt) {
+        self.translator.sent(prompt.uuid.clone());
+        self.prompts.given(&prompt.uuid);
+        let purpose = Purpose::Prompt(Box::new(prompt.clone()));
+        self.orders.push(prompt, purpose);
+    }
+
+    fn set_option(&mut self, id: RequestId, asked: &SetSessionConfigOptionRequest) {
+        let SessionConfigOptionValue::ValueId { value } = &asked.value else {
+            let error = invalid(format!("the option `{}` is no switch", asked.config_id.0));
+            return self.connection.peer.respond::<()>(&id, Err(error));
+        };
+        let value = value.0.to_string();
+        match &*asked.config_id.0 {
+            MODE => {
+                if let Some(purpose) = self.checked_mode(&id, &value, Purpose::ModeOption) {
+                    self.orders.push(SetMode { permission_mode: value }, purpose);
+                }
+            }
+            THINKING => {
+                let Some(set) = settings::thinking(&value) else {
+                    let error = invalid(format!("there is no level of thinking `{value}`"));
+                    return self.connection.peer.respond::<()>(&id, Err(error));
+                };
+                let purpose = Purpose::Thinking(id, set.max_thinking_tokens);
+                self.orders.push(set, purpose);
+            }
+            MODEL => {
+                let model = (value != DEFAULT_MODEL).then(|| value.clone());
+                self.orders.push(SetModel { model }, Purpose::Model(id, value));
+            }
+            other => {
+                let error = invalid(format!("there is no option `{other}`"));
+                self.connection.peer.respond::<()>(&id, Err(error));
+            }
+        }
+    }
+
+    fn checked_mode(
+        &self,
+        id: &RequestId,
+        mode: &str,
+        purpose: impl Fn(RequestId, String) -> Purpose,
+    ) -> Option<Purpose> {
+        if self.settings.has_mode(mode) {
+            return Some(purpose(id.clone(), mode.to_owned()));
+        }
+        self.connection.peer.respond::<()>(id, Err(invalid(format!("there is no mode `{mode}`"))));
+        None
+    }
+
+    pub(super) fn done(&mut self, done: Done) {
+        match done {
+            Done::Order((purpose, result)) => {
+                self.orders.done();
+                self.ordered(purpose, result);
+            }
+            Done::Answered(id, verdict) => self.answered(id, verdict),
+            Done::Given(id, Some(error)) => {
+                self.connection.log.line(&format!("the answer to question {id} was not taken: {error}"));
+            }
+            Done::Stopped(Step::Interrupt, Some(_)) => self.stopping.refused(),
+            Done::Closed(id, error) => {
+                self.prompts.give_up();
+                self.settle();
+                match error {
+                    // It was not there.
+                    Some(error) if error.code().is_none() => {
+                        self.connection.peer.respond::<()>(&id, Err(failure(error)));
+                    }
+                    _ => self.connection.peer.respond(&id, Ok(CloseSessionResponse::new())),
+                }
+                self.asks.close();
+                self.connection.close(self.lines.session());
+            }
+            Done::Looked(look, folder) if look == self.looks => self.looked(folder),
+            Done::Trusted(card, said) if self.asks(&card) => self.trusted(card, said),
+            Done::Remembered(restart) => {
+                if restart {
+                    self.closing = Some(Instant::now() + CLOSING);
+                    self.orders.push(Close {}, Purpose::Restart);
+                }
+                self.go_on();
+            }
+            Done::Early(prompt) => {
+                let purpose = Purpose::Prompt(Box::new(prompt.clone()));
+                self.orders.push_first(prompt, purpose);
+            }
+            Done::Known(models, title, thinking) => {
+                let mut told = self.settings.set_models(models);
+                told.extend(self.settings.set_thinking(thinking));
+                if title.is_some() && title != self.title {
+                    self.title.clone_from(&title);
+                    told.push(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title)));
+                }
+                self.tell(told);
+            }
+            // What is over, and what was asked for a prompt that was cancelled, says nothing any more.
+            Done::Given(..) | Done::Stopped(..) | Done::Looked(..) | Done::Trusted(..) => {}
+        }
+    }
+
+    fn tell(&mut self, told: Vec<SessionUpdate>) {
+        for update in told {
+            self.lines.update(update);
+        }
+    }
+
+    fn ordered(&mut self, purpose: Purpose, result: Result<Reply, ClientError>) {
+        let peer = self.connection.peer.clone();
+        match (purpose, result) {
+            (Purpose::Prompt(prompt), Ok(_)) => self.prompts.taken(&prompt.uuid),
+            (Purpose::Prompt(prompt), Err(error)) if self.is_early(&error) => {
+                self.doing.spawn(async move {
+                    sleep(SOON).await;
+                    Done::Early(*prompt)
+                });
+            }
+            (Purpose::Prompt(prompt), Err(error)) => self.prompts.refused(&prompt.uuid, error.to_string()),
+            (Purpose::Restart, _) => {}
+            (Purpose::Mode(id, mode), Ok(_)) => {
+                // The answer says it; the update is for other places in the editor.
+                let told = self.settings.set_mode(&mode);
+                peer.respond(&id, Ok(SetSessionModeResponse::new()));
+                self.tell(told);
+            }
+            (Purpose::ModeOption(id, mode), Ok(_)) => {
+                let told = self.settings.set_mode(&mode);
+                peer.respond(&id, Ok(SetSessionConfigOptionResponse::new(self.settings.options())));
+                self.tell(told);
+            }
+            (Purpose::Model(id, model), Ok(_)) => {
+                drop(self.settings.set_model(&model));
+                peer.respond(&id, Ok(SetSessionConfigOptionResponse::new(self.settings.options())));
+            }
+            (Purpose::Thinking(id, tokens), Ok(_)) => {
+                drop(self.settings.set_thinking(tokens));
+                peer.respond(&id, Ok(SetSessionConfigOptionResponse::new(self.settings.options())));
+            }
+            (
+                Purpose::Mode(id, _)
+                | Purpose::ModeOption(id, _)
+                | Purpose::Model(id, _)
+                | Purpose::Thinking(id, _),
+                Err(error),
+            ) => {
+                peer.respond::<()>(&id, Err(failure(error)));
+            }
+        }
+    }
+
+    /// Whether the last run is still ending, so that the next cannot begin.
+    fn is_early(&self, error: &ClientError) -> bool {
+        let ending = matches!(error.code(), Some(RejectionCode::NotNow | RejectionCode::RunEnded));
+        ending && self.closing.is_some_and(|until| Instant::now() < until)
+    }
+
+    pub(super) fn stop(&mut self, step: Step) {
+        let command: Command = match &step {
+            Step::Interrupt => Interrupt {}.into(),
+            Step::TakeBack(uuid) => CancelQueued { uuid: uuid.clone() }.into(),
+            Step::Close => {
+                self.closing = Some(Instant::now() + CLOSING);
+                Close {}.into()
+            }
+            Step::GiveUp => return self.prompts.give_up(),
+        };
+        let (client, id) = (self.client.clone(), self.id.clone());
+        self.doing.spawn(async move { Done::Stopped(step, client.command(Some(&id), command).await.err()) });
+    }
+}

@@ -1,0 +1,101 @@
+//! The figures of a host for those who watch it: counted ones, and what is so at the moment of asking.
+//!
+//! The one rule it keeps: asking changes nothing, and no session waits for the answer.
+
+use jackfield_api::SessionId;
+use jackfield_api::command::{Rejection, RejectionCode};
+use jackfield_api::host::{DebugState, SessionProcess};
+use jackfield_observe::exposition::{Kind, Page};
+
+use super::Host;
+use crate::channel::reject;
+use crate::memory::Processes;
+
+impl Host {
+    /// All figures as Prometheus reads them; `None` where nothing is counted.
+    pub async fn figures(&self) -> Option<String> {
+        let figures = self.shared.figures.clone()?;
+        let mut page = Page::default();
+        figures.write(&mut page);
+        let standing = self.shared.feed.standing();
+        let name = "jackfield_sessions";
+        page.figure(name, Kind::Gauge, "Sessions that were used since the host began, by state.");
+        for (state, count) in [
+            ("ended", standing.ended),
+            ("idle", standing.idle),
+            ("running", standing.running),
+            ("waiting", standing.waiting),
+        ] {
+            page.sample(name, &[("state", state)], count);
+        }
+        for (name, help, value) in [
+            ("jackfield_prompts_queued", "Prompts that wait in the CLIs.", standing.queued),
+            ("jackfield_questions_open", "Questions that nobody has answered.", whole(standing.questions)),
+            ("jackfield_store_queue", "Changes that wait to be written.", whole(self.shared.store.waiting())),
+        ] {
+            page.figure(name, Kind::Gauge, help);
+            page.sample(name, &[], value);
+        }
+        let (processes, clis) = self.look_at_processes().await;
+        let name = "jackfield_memory_bytes";
+        page.figure(
+            name,
+            Kind::Gauge,
+            "Resident memory of the host, and of all CLIs with what they started.",
+        );
+        if let Some(bytes) = processes.alone(std::process::id()) {
+            page.sample(name, &[("process", "host")], bytes);
+        }
+        page.sample(name, &[("process", "cli")], clis.iter().map(|cli| cli.memory_bytes).sum::<u64>());
+        page.figure("jackfield_cli_processes", Kind::Gauge, "CLIs that run.");
+        page.sample("jackfield_cli_processes", &[], clis.len());
+        Some(page.finish())
+    }
+
+    /// The CLIs that run, with the memory that each takes with everything it has started.
+    pub async fn processes(&self) -> Vec<SessionProcess> {
+        self.look_at_processes().await.1
+    }
+
+    /// Somebody was let go because they did not read.
+    pub fn count_slow_reader(&self) {
+        if let Some(figures) = &self.shared.figures {
+            figures.slow_reader();
+        }
+    }
+
+    /// Whether a session's debug files are written.
+    pub async fn debug(&self, id: &SessionId) -> Result<DebugState, Rejection> {
+        Ok(DebugState { debug: self.channel(id).await?.watcher.debugs() })
+    }
+
+    /// Begins or ends a session's debug files.
+    pub async fn set_debug(&self, id: &SessionId, wanted: DebugState) -> Result<DebugState, Rejection> {
+        let debug = self.channel(id).await?.watcher.switch(wanted.debug);
+        if debug != wanted.debug {
+            return Err(reject(RejectionCode::NotNow, "this host has no folder for debug files"));
+        }
+        Ok(DebugState { debug })
+    }
+
+    async fn look_at_processes(&self) -> (Processes, Vec<SessionProcess>) {
+        let mut named = Vec::new();
+        for (session_id, channel) in self.shared.registry.loaded().await {
+            named.extend(channel.watcher.process_id().map(|process_id| (session_id, process_id)));
+        }
+        let looked = tokio::task::spawn_blocking(move || {
+            let processes = Processes::look();
+            let clis = named.into_iter().filter_map(|(session_id, process_id)| {
+                let memory_bytes = processes.tree(process_id)?;
+                Some(SessionProcess { session_id, process_id, memory_bytes })
+            });
+            let clis: Vec<_> = clis.collect();
+            (processes, clis)
+        });
+        looked.await.unwrap_or_default()
+    }
+}
+
+fn whole(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

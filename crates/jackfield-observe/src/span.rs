@@ -1,0 +1,128 @@
+//! A span: one stretch of time in a turn, with a name, a parent and what is known of it.
+//!
+//! Plain values; how they travel is known elsewhere. The one rule it keeps: a span is only made when it is over, so
+//! there is none that stays open.
+
+use std::borrow::Cow;
+
+use jackfield_api::Timestamp;
+
+use crate::trace_parent::{SpanId, TraceId};
+
+/// A stretch of time that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// The trace that it belongs to.
+    pub trace_id: TraceId,
+    /// Its name in the trace.
+    pub span_id: SpanId,
+    /// What it is a part of.
+    pub parent: Parent,
+    /// What it is: one of [`names`].
+    pub name: Cow<'static, str>,
+    /// When it began.
+    pub start: Timestamp,
+    /// When it ended.
+    pub end: Timestamp,
+    /// What is known of it.
+    pub attributes: Vec<Attribute>,
+    /// What happened in it.
+    pub events: Vec<SpanEvent>,
+    /// Why it failed, if it did.
+    pub failed: Option<String>,
+}
+
+/// What a span is a part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parent {
+    /// Nothing: a trace begins with it.
+    None,
+    /// A span of ours.
+    Ours(SpanId),
+    /// A span of whoever gave the prompt.
+    Remote(SpanId),
+}
+
+/// Something that happened at one time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpanEvent {
+    /// What.
+    pub name: Cow<'static, str>,
+    /// When.
+    pub at: Timestamp,
+    /// What is known of it.
+    pub attributes: Vec<Attribute>,
+}
+
+/// Something that is known.
+pub type Attribute = (&'static str, Value);
+
+/// What an attribute holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Words.
+    Text(String),
+    /// A whole number.
+    Whole(u64),
+    /// Any number.
+    Number(f64),
+    /// Several words.
+    Texts(Vec<String>),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Whole(number)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl Span {
+    /// An attribute by its name.
+    pub fn attribute(&self, name: &str) -> Option<&Value> {
+        self.attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+}
+
+/// The names of spans.
+pub mod names {
+    /// A whole turn.
+    pub const PROMPT: &str = "streamjson.prompt";
+    /// What the CLI says of itself.
+    pub const SYSTEM: &str = "streamjson.system";
+    /// A block of text.
+    pub const MESSAGE: &str = "streamjson.message_chunk";
+    /// A block of thinking.
+    pub const REASONING: &str = "streamjson.reasoning";
+    /// A tool call, from its start to its result.
+    pub const TOOL: &str = "streamjson.tool_call";
+    /// The context has another size.
+    pub const CONTEXT: &str = "streamjson.context_window";
+    /// A question, from when it was asked until it was answered.
+    pub const PERMISSION: &str = "streamjson.control.control_request.can_use_tool";
+    /// The answer to a question.
+    pub const PERMISSION_ANSWER: &str = "streamjson.control.permission_response";
+    /// A hook, from when it was asked until it answered.
+    pub const HOOK: &str = "streamjson.control.control_request.hook_callback";
+    /// The answer of a hook; behind it stands the hook's event.
+    pub const HOOK_ANSWER: &str = "streamjson.control.hook_response.";
+    /// The end of a turn.
+    pub const COMPLETE: &str = "streamjson.complete";
+}

@@ -1,0 +1,493 @@
+//! The machine that makes spans out of a session's events: one tree per turn.
+//!
+//! A turn is `streamjson.prompt`, and everything in it is inside of that; what a subagent does is inside of the tool
+//! call that began it. It reads events and changes nothing. The one rule it keeps: whatever ends a turn (its result,
+//! an interrupt, the end of the run or of the host) ends every span of it, exactly once.
+
+mod facts;
+mod open;
+mod payload;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use jackfield_api::conversation::{ItemOutcome, Trigger};
+use jackfield_api::tool::{Hook, HookStatus, ToolStatus};
+use jackfield_api::{Body, Event, ItemId, MessageId, Timestamp, TurnNumber, Uuid};
+
+use crate::span::{Attribute, Parent, Span, SpanEvent, Value, names};
+use crate::trace_parent::{Sampled, Seed, TraceParent};
+pub(crate) use facts::{kind, outcome, run_end};
+use open::{Forest, Key};
+pub use payload::{Payloads, Redact};
+
+/// How many prompts of others may wait for their turn.
+const WAITING: usize = 64;
+/// How long the words of a failure may be.
+const WORDS: usize = 1024;
+/// How many things may happen in one span before they are only counted.
+const HAPPENINGS: usize = 64;
+/// Numbers of spans from here on are turns; those below are events.
+const TURNS: u64 = 1 << 63;
+
+/// The spans of one session.
+#[derive(Debug)]
+pub struct Spans {
+    seed: Seed,
+    redact: Redact,
+    payloads: Option<Payloads>,
+    /// Prompts that belong to somebody else's trace.
+    prompted: VecDeque<(Uuid, TraceParent)>,
+    forest: Forest,
+    /// When the turn got its result; a failure may still be told.
+    ended: Option<Timestamp>,
+    model: Option<String>,
+    now: Timestamp,
+}
+
+impl Spans {
+    /// For a session in which nothing is open.
+    pub fn new(seed: Seed, redact: Redact, payloads: Option<Payloads>) -> Self {
+        Self {
+            seed,
+            redact,
+            payloads,
+            prompted: VecDeque::new(),
+            forest: Forest::default(),
+            ended: None,
+            model: None,
+            now: Timestamp(0),
+        }
+    }
+
+    /// A prompt belongs to somebody else's trace.
+    pub fn prompted(&mut self, prompt: Uuid, parent: TraceParent) {
+        self.prompted.retain(|(uuid, _)| *uuid != prompt);
+        if self.prompted.len() == WAITING {
+            self.prompted.pop_front();
+        }
+        self.prompted.push_back((prompt, parent));
+    }
+
+    /// The place in a trace that a turn to come will have.
+    pub fn place(&self, turn: TurnNumber, prompt: Option<&Uuid>) -> TraceParent {
+        let given = self.prompted.iter().find(|(uuid, _)| Some(uuid) == prompt).map(|(_, parent)| *parent);
+        let number = u64::from(turn.0);
+        TraceParent {
+            trace_id: given.map_or_else(|| self.seed.trace(number), |parent| parent.trace_id),
+            span_id: self.seed.span(TURNS | number),
+            sampled: given.map_or(Sampled::Yes, |parent| parent.sampled),
+        }
+    }
+
+    /// Takes an event in, with the line that it was made of where that is known and wanted.
+    pub fn see(&mut self, event: &Event, raw: Option<&str>) {
+        // A failure is told right behind the result that it belongs to.
+        if !matches!(event.body, Body::Error(_)) {
+            self.settle();
+        }
+        self.now = self.now.max(event.at);
+        match &event.body {
+            Body::TurnStarted(started) => self.begin(event, started.trigger),
+            Body::UserMessage(message) if event.parent_tool_call_id.is_none() => {
+                self.adopt(message.uuid.as_ref());
+                self.attach(&Key::Turn, event, raw);
+            }
+            Body::SessionStatus(status) => {
+                self.model = Some(status.model.clone());
+                self.point(names::SYSTEM.into(), event, raw, facts::status(status));
+            }
+            Body::ModelChanged(changed) => {
+                self.model = Some(changed.model.clone());
+                self.happened(event, raw, vec![(facts::MODEL, changed.model.as_str().into())]);
+            }
+            Body::MessageChunk(chunk) => {
+                self.block(names::MESSAGE, event, chunk.item_id, chunk.message_id.as_ref(), &chunk.text);
+            }
+            Body::Reasoning(thought) => {
+                let text = &thought.reasoning_text;
+                self.block(names::REASONING, event, thought.item_id, thought.message_id.as_ref(), text);
+            }
+            Body::ItemEnded(ended) => self.end_block(event, raw, ended.item_id, ended.outcome),
+            Body::ToolCall(call) => {
+                let key = Key::Tool(call.tool_call_id.clone());
+                if !self.forest.contains(&key) {
+                    let attributes = vec![
+                        (facts::OPERATION, "execute_tool".into()),
+                        (facts::TOOL, call.tool_name.as_str().into()),
+                        (facts::TOOL_TYPE, "function".into()),
+                        (facts::TOOL_CALL, call.tool_call_id.as_str().into()),
+                        (facts::KIND, kind(&call.normalized).into()),
+                    ];
+                    self.open(key.clone(), names::TOOL.into(), event, attributes);
+                    self.attach(&key, event, raw);
+                }
+            }
+            Body::ToolUpdate(update) if update.tool_status != ToolStatus::Running => {
+                let key = Key::Tool(update.tool_call_id.clone());
+                self.attach(&key, event, raw);
+                if let Some(open) = self.forest.get(&key) {
+                    let complete = update.tool_status == ToolStatus::Complete;
+                    open.say(facts::OUTCOME, if complete { "complete" } else { "error" });
+                    if !complete {
+                        open.say(facts::ERROR, "tool_error");
+                        open.span.failed = Some("the tool failed, was refused, or gave no result".to_owned());
+                    }
+                }
+                self.close(&key);
+            }
+            Body::PermissionRequest(request) => {
+                let mut attributes = vec![(facts::KIND, facts::question(request.kind).into())];
+                attributes.extend(request.tool_name.as_deref().map(|name| (facts::TOOL, name.into())));
+                attributes
+                    .extend(request.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.as_str().into())));
+                let key = Key::Question(request.pending_id);
+                self.open(key.clone(), names::PERMISSION.into(), event, attributes);
+                self.attach(&key, event, raw);
+            }
+            Body::PermissionResolved(over) => {
+                let mut answer = vec![(facts::OUTCOME, outcome(over.outcome).into())];
+                let by = over.by.as_deref().map(|by| payload::cut(by, WORDS, self.redact));
+                answer.extend(by.map(|by| (facts::BY, by.into())));
+                let key = Key::Question(over.pending_id);
+                self.answer(&key, names::PERMISSION_ANSWER.into(), event, raw, answer);
+            }
+            Body::PermissionCancelled(over) => {
+                let key = Key::Question(over.pending_id);
+                if let Some(open) = self.forest.get(&key) {
+                    open.say(facts::OUTCOME, "withdrawn");
+                }
+                self.close(&key);
+            }
+            Body::Hook(hook) => self.hook(event, raw, hook),
+            Body::ContextWindow(context) => {
+                self.point(names::CONTEXT.into(), event, raw, facts::context(context));
+            }
+            Body::Complete(complete) => {
+                let figures = facts::complete(complete);
+                self.point(names::COMPLETE.into(), event, raw, figures.clone());
+                if let Some(turn) = self.forest.get(&Key::Turn) {
+                    turn.say_all(figures);
+                    self.ended = Some(self.now);
+                }
+            }
+            Body::Error(error) => self.failed(event, raw, &error.code, &error.error),
+            Body::RunEnded(end) => {
+                let reason = run_end(end.reason);
+                if let Some(turn) = self.forest.get(&Key::Turn)
+                    && turn.span.attribute(facts::OUTCOME).is_none()
+                {
+                    turn.say(facts::OUTCOME, reason);
+                    turn.say(facts::ERROR, reason);
+                    turn.span.failed = Some(format!("the run ended in the middle of the turn: {reason}"));
+                }
+                self.close(&Key::Turn);
+                self.forest.close_all(self.now);
+            }
+            Body::ApiRetry(retry) => {
+                let mut attributes = vec![("jackfield.attempt", retry.attempt.into())];
+                attributes.extend(retry.status.map(|status| ("http.response.status_code", status.into())));
+                self.happened(event, raw, attributes);
+            }
+            Body::RateLimit(limit) => {
+                self.happened(event, raw, vec![(facts::OUTCOME, limit.status.as_str().into())]);
+            }
+            Body::Unknown(unknown) => {
+                let tag = payload::cut(&unknown.tag, WORDS, self.redact);
+                self.happened(event, raw, vec![(facts::KIND, tag.into())]);
+            }
+            Body::Compaction(_) | Body::ModeChanged(_) | Body::Notice(_) | Body::Malformed(_) => {
+                self.happened(event, raw, Vec::new());
+            }
+            _ => {}
+        }
+    }
+
+    /// Nothing more is told of what has happened so far: a turn that got its result is over.
+    pub fn settle(&mut self) {
+        if let Some(at) = self.ended.take() {
+            if let Some(turn) = self.forest.get(&Key::Turn)
+                && turn.span.attribute(facts::OUTCOME).is_none()
+            {
+                turn.say(facts::OUTCOME, "complete");
+            }
+            self.forest.close(&Key::Turn, at);
+        }
+    }
+
+    /// The session is put away: nothing stays open.
+    pub fn end(&mut self, at: Timestamp) {
+        self.settle();
+        self.now = self.now.max(at);
+        self.forest.close_all(self.now);
+    }
+
+    /// The spans that are over and were not taken yet, children before their parents.
+    pub fn take(&mut self) -> Vec<Span> {
+        self.forest.take()
+    }
+
+    /// Whether there is something to take.
+    pub fn has_some(&self) -> bool {
+        self.forest.has_closed()
+    }
+
+    /// How many spans are not over yet.
+    pub fn open_spans(&self) -> usize {
+        self.forest.len()
+    }
+
+    // ---- turns ----
+
+    fn begin(&mut self, event: &Event, trigger: Trigger) {
+        // The CLI tells of no result for a turn that another takes over.
+        self.close(&Key::Turn);
+        let turn = event.turn.unwrap_or_default();
+        let place = self.place(turn, None);
+        let trigger = match trigger {
+            Trigger::Prompt => "prompt",
+            Trigger::Command => "command",
+            Trigger::Background => "background",
+        };
+        let mut attributes: Vec<Attribute> = vec![
+            (facts::OPERATION, "invoke_agent".into()),
+            (facts::PROVIDER, "anthropic".into()),
+            (facts::AGENT, "claude-code".into()),
+            (facts::CONVERSATION, event.session_id.as_str().into()),
+            (facts::TURN, u64::from(turn.0).into()),
+            (facts::TRIGGER, trigger.into()),
+        ];
+        attributes.extend(self.model.as_deref().map(|model| (facts::MODEL_ASKED, model.into())));
+        let span = Span {
+            trace_id: place.trace_id,
+            span_id: place.span_id,
+            parent: Parent::None,
+            name: names::PROMPT.into(),
+            start: self.now,
+            end: self.now,
+            attributes,
+            events: Vec::new(),
+            failed: None,
+        };
+        self.forest.open(Key::Turn, None, span);
+    }
+
+    /// Gives the turn to the trace of whoever gave its prompt. Nothing is inside of it yet; a prompt that joins a
+    /// turn later does not take it away.
+    fn adopt(&mut self, prompt: Option<&Uuid>) {
+        let Some(index) = self.prompted.iter().position(|(uuid, _)| Some(uuid) == prompt) else { return };
+        let Some((_, parent)) = self.prompted.remove(index) else { return };
+        let alone = self.forest.len() == 1;
+        if let Some(turn) = self.forest.get(&Key::Turn)
+            && alone
+            && turn.span.parent == Parent::None
+        {
+            turn.span.trace_id = parent.trace_id;
+            turn.span.parent = Parent::Remote(parent.span_id);
+            if parent.sampled == Sampled::No {
+                self.forest.leave_out(parent.trace_id);
+            }
+        }
+    }
+
+    fn failed(&mut self, event: &Event, raw: Option<&str>, code: &str, words: &str) {
+        let words = payload::cut(words, WORDS, self.redact);
+        let code = payload::cut(code, WORDS, self.redact);
+        if let Some(turn) = self.forest.get(&Key::Turn)
+            && turn.span.attribute(facts::OUTCOME).is_none()
+        {
+            turn.say(facts::OUTCOME, if code == "interrupted" { "interrupted" } else { "failed" });
+            turn.say(facts::ERROR, code.clone());
+            turn.span.failed = Some(words);
+        }
+        self.happened(event, raw, vec![(facts::ERROR, code.into())]);
+    }
+
+    // ---- what is inside of a turn ----
+
+    fn block(
+        &mut self,
+        name: &'static str,
+        event: &Event,
+        item: ItemId,
+        message: Option<&MessageId>,
+        text: &str,
+    ) {
+        let key = Key::Item(item);
+        if !self.forest.contains(&key) {
+            // A block that was closed with its turn is not opened again.
+            if item.0 != event.seq.0 {
+                return;
+            }
+            let mut attributes = Vec::new();
+            attributes.extend(message.map(|id| (facts::RESPONSE, Value::from(id.as_str()))));
+            attributes.extend(self.model.as_deref().map(|model| (facts::MODEL, model.into())));
+            self.open(key.clone(), name.into(), event, attributes);
+        }
+        let room = self.payloads.map_or(0, |payloads| payloads.bytes.saturating_mul(2));
+        if let Some(open) = self.forest.get(&key) {
+            open.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
+            if open.text.len() < room {
+                let left = room - open.text.len();
+                open.text.push_str(&text[..text.floor_char_boundary(left)]);
+            }
+        }
+    }
+
+    fn end_block(&mut self, event: &Event, raw: Option<&str>, item: ItemId, outcome: ItemOutcome) {
+        let key = Key::Item(item);
+        let (payloads, redact) = (self.payloads, self.redact);
+        if let Some(open) = self.forest.get(&key) {
+            let bytes = open.bytes;
+            open.say(facts::BYTES, bytes);
+            open.say(
+                facts::OUTCOME,
+                match outcome {
+                    ItemOutcome::Complete => "complete",
+                    ItemOutcome::Aborted => "aborted",
+                    ItemOutcome::Replaced => "replaced",
+                },
+            );
+            if let Some(payloads) = payloads {
+                let text = std::mem::take(&mut open.text);
+                let events = &mut open.span.events;
+                // The pieces are no lines of their own here: a secret may lie in several of them.
+                if let Some(raw) = raw {
+                    payloads.put_text(events, "raw", event.at, raw, redact);
+                }
+                payloads.put_text(events, "normalized", event.at, &text, redact);
+            }
+        }
+        self.close(&key);
+    }
+
+    fn hook(&mut self, event: &Event, raw: Option<&str>, hook: &Hook) {
+        let key = Key::Hook {
+            event: hook.hook_event.clone(),
+            name: hook.hook_name.clone(),
+            call: hook.tool_call_id.clone(),
+        };
+        let outcome = match hook.status {
+            HookStatus::Running => {
+                let mut attributes = vec![(facts::HOOK, hook.hook_event.as_str().into())];
+                attributes
+                    .extend(hook.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.as_str().into())));
+                self.open(key.clone(), names::HOOK.into(), event, attributes);
+                return self.attach(&key, event, raw);
+            }
+            HookStatus::Complete => "complete",
+            HookStatus::Error => "error",
+            HookStatus::Cancelled => "cancelled",
+        };
+        let name = format!("{}{}", names::HOOK_ANSWER, facts::snake(&hook.hook_event));
+        self.answer(&key, name.into(), event, raw, vec![(facts::OUTCOME, outcome.into())]);
+    }
+
+    /// Ends a request with its answer, which is inside of it.
+    fn answer(
+        &mut self,
+        key: &Key,
+        name: Cow<'static, str>,
+        event: &Event,
+        raw: Option<&str>,
+        attributes: Vec<Attribute>,
+    ) {
+        let (now, seed) = (self.now, self.seed);
+        let Some(open) = self.forest.get(key) else { return };
+        open.say_all(attributes.iter().filter(|(name, _)| *name == facts::OUTCOME).cloned());
+        let mut answer = Span {
+            span_id: seed.span(event.seq.0),
+            parent: Parent::Ours(open.span.span_id),
+            name,
+            start: now,
+            end: now,
+            attributes,
+            events: Vec::new(),
+            failed: None,
+            trace_id: open.span.trace_id,
+        };
+        if let Some(payloads) = self.payloads {
+            payloads.put(&mut answer.events, event, raw, self.redact);
+        }
+        self.forest.finished(answer, now);
+        self.close(key);
+    }
+
+    /// Something that took no time.
+    fn point(
+        &mut self,
+        name: Cow<'static, str>,
+        event: &Event,
+        raw: Option<&str>,
+        attributes: Vec<Attribute>,
+    ) {
+        // Without a turn there is nothing that it could be a part of.
+        if !self.forest.contains(&Key::Turn) {
+            return;
+        }
+        let (_, mut span) = self.span(name, event, attributes);
+        if let Some(payloads) = self.payloads {
+            payloads.put(&mut span.events, event, raw, self.redact);
+        }
+        self.forest.finished(span, self.now);
+    }
+
+    fn open(&mut self, key: Key, name: Cow<'static, str>, event: &Event, attributes: Vec<Attribute>) {
+        let (inside, span) = self.span(name, event, attributes);
+        self.forest.open(key, inside, span);
+    }
+
+    /// A span where the event stands: in its subagent, in the turn, or by itself.
+    fn span(
+        &mut self,
+        name: Cow<'static, str>,
+        event: &Event,
+        attributes: Vec<Attribute>,
+    ) -> (Option<Key>, Span) {
+        let inside = self.scope(event);
+        let outer = inside.as_ref().and_then(|key| self.forest.get(key)).map(|open| &open.span);
+        let trace_id = outer.map_or_else(|| self.seed.trace(TURNS | event.seq.0), |outer| outer.trace_id);
+        let parent = outer.map_or(Parent::None, |outer| Parent::Ours(outer.span_id));
+        let span = Span {
+            trace_id,
+            span_id: self.seed.span(event.seq.0),
+            parent,
+            name,
+            start: self.now,
+            end: self.now,
+            attributes,
+            events: Vec::new(),
+            failed: None,
+        };
+        (inside, span)
+    }
+
+    fn scope(&self, event: &Event) -> Option<Key> {
+        let subagent =
+            event.parent_tool_call_id.clone().map(Key::Tool).filter(|key| self.forest.contains(key));
+        subagent.or_else(|| self.forest.contains(&Key::Turn).then_some(Key::Turn))
+    }
+
+    /// Something that happened in whatever runs.
+    fn happened(&mut self, event: &Event, raw: Option<&str>, attributes: Vec<Attribute>) {
+        let Some(key) = self.scope(event) else { return };
+        if let Some(open) = self.forest.get(&key)
+            && open.span.events.len() < HAPPENINGS
+        {
+            open.span.events.push(SpanEvent { name: event.body.tag().into(), at: event.at, attributes });
+        }
+        self.attach(&key, event, raw);
+    }
+
+    fn attach(&mut self, key: &Key, event: &Event, raw: Option<&str>) {
+        if let Some(payloads) = self.payloads
+            && let Some(open) = self.forest.get(key)
+        {
+            payloads.put(&mut open.span.events, event, raw, self.redact);
+        }
+    }
+
+    fn close(&mut self, key: &Key) {
+        self.forest.close(key, self.now);
+    }
+}

@@ -1,0 +1,122 @@
+//! What is known of a span, by the names of the GenAI semantic conventions where they have one.
+//!
+//! Names that begin with `jackfield.` are ours. The one rule it keeps: an attribute is a figure, a name or a word from
+//! a list; what people and models say is payload, and goes another way.
+
+use jackfield_api::normalized::Normalized;
+use jackfield_api::permission::{PermissionKind, PermissionOutcome};
+use jackfield_api::session::{RunEndReason, SessionStatus};
+use jackfield_api::usage::{Complete, ContextWindow};
+
+use crate::span::{Attribute, Value};
+
+pub(super) const OPERATION: &str = "gen_ai.operation.name";
+pub(super) const PROVIDER: &str = "gen_ai.provider.name";
+pub(super) const AGENT: &str = "gen_ai.agent.name";
+pub(super) const CONVERSATION: &str = "gen_ai.conversation.id";
+pub(super) const MODEL_ASKED: &str = "gen_ai.request.model";
+pub(super) const MODEL: &str = "gen_ai.response.model";
+pub(super) const RESPONSE: &str = "gen_ai.response.id";
+pub(super) const TOOL: &str = "gen_ai.tool.name";
+pub(super) const TOOL_TYPE: &str = "gen_ai.tool.type";
+pub(super) const TOOL_CALL: &str = "gen_ai.tool.call.id";
+pub(super) const ERROR: &str = "error.type";
+pub(super) const TURN: &str = "jackfield.turn";
+pub(super) const TRIGGER: &str = "jackfield.trigger";
+pub(super) const OUTCOME: &str = "jackfield.outcome";
+pub(super) const KIND: &str = "jackfield.kind";
+pub(super) const BY: &str = "jackfield.by";
+pub(super) const HOOK: &str = "jackfield.hook";
+pub(super) const BYTES: &str = "jackfield.bytes";
+pub(super) const DURATION: &str = "jackfield.duration_ms";
+
+/// The figures of a turn. By the conventions what was read includes what came from the cache.
+pub(super) fn complete(complete: &Complete) -> Vec<Attribute> {
+    let figures = &complete.data;
+    let read = figures.input_tokens + figures.cache_read_tokens + figures.cache_creation_tokens;
+    let mut attributes: Vec<Attribute> = vec![
+        ("gen_ai.usage.input_tokens", read.into()),
+        ("gen_ai.usage.output_tokens", figures.output_tokens.into()),
+        ("gen_ai.usage.cache_read.input_tokens", figures.cache_read_tokens.into()),
+        ("gen_ai.usage.cache_creation.input_tokens", figures.cache_creation_tokens.into()),
+        ("jackfield.cost_usd", figures.cost_usd.into()),
+        (DURATION, figures.duration_ms.into()),
+        ("jackfield.duration_api_ms", figures.duration_api_ms.into()),
+        ("jackfield.requests", figures.num_turns.into()),
+    ];
+    if let Some(reason) = &figures.terminal_reason {
+        attributes.push(("gen_ai.response.finish_reasons", Value::Texts(vec![reason.clone()])));
+    }
+    attributes
+}
+
+/// What the CLI says of itself.
+pub(super) fn status(status: &SessionStatus) -> Vec<Attribute> {
+    let count = |length: usize| Value::Whole(u64::try_from(length).unwrap_or(u64::MAX));
+    vec![
+        (MODEL_ASKED, status.model.as_str().into()),
+        ("jackfield.cli_version", status.claude_code_version.as_str().into()),
+        ("jackfield.cli_session_id", status.cli_session_id.as_str().into()),
+        ("jackfield.permission_mode", status.permission_mode.as_str().into()),
+        ("jackfield.tools", count(status.tools.len())),
+        ("jackfield.mcp_servers", count(status.mcp_servers.len())),
+    ]
+}
+
+/// How full the context is.
+pub(super) fn context(context: &ContextWindow) -> Vec<Attribute> {
+    vec![
+        ("jackfield.context.size", context.context_window_size.into()),
+        ("jackfield.context.used", context.context_window_used.into()),
+        ("jackfield.context.remaining", context.context_window_remaining.into()),
+    ]
+}
+
+/// The kind of a tool, as the contract names it.
+pub(crate) fn kind(normalized: &Normalized) -> &'static str {
+    normalized.tag()
+}
+
+pub(crate) fn question(kind: PermissionKind) -> &'static str {
+    match kind {
+        PermissionKind::Tool => "tool",
+        PermissionKind::Question => "question",
+        PermissionKind::Plan => "plan",
+        PermissionKind::Elicitation => "elicitation",
+        PermissionKind::Dialog => "dialog",
+    }
+}
+
+pub(crate) fn outcome(outcome: PermissionOutcome) -> &'static str {
+    match outcome {
+        PermissionOutcome::Allowed => "allowed",
+        PermissionOutcome::Denied => "denied",
+        PermissionOutcome::Expired => "expired",
+        PermissionOutcome::Lost => "lost",
+    }
+}
+
+pub(crate) fn run_end(reason: RunEndReason) -> &'static str {
+    match reason {
+        RunEndReason::Closed => "closed",
+        RunEndReason::Failed => "failed",
+        RunEndReason::Crashed => "crashed",
+        RunEndReason::Killed => "killed",
+        RunEndReason::Wedged => "wedged",
+        RunEndReason::NotStarted => "not_started",
+        RunEndReason::OutputEnded => "output_ended",
+        RunEndReason::HostEnded => "host_ended",
+    }
+}
+
+/// `PreToolUse` as `pre_tool_use`.
+pub(super) fn snake(words: &str) -> String {
+    let mut snake = String::with_capacity(words.len() + 4);
+    for letter in words.chars() {
+        if letter.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}

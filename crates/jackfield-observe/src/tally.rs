@@ -1,0 +1,244 @@
+//! What is counted: a fold of events to figures.
+//!
+//! A session counts for itself and its figures are added to the host's, so that no event waits for a lock. The one
+//! rule it keeps: names that come from outside are bounded in number, and what is beyond is counted under one name.
+
+use std::collections::BTreeMap;
+
+use jackfield_api::tool::ToolStatus;
+use jackfield_api::usage::TurnFigures;
+use jackfield_api::{Body, Event, PendingId, Timestamp, ToolCallId};
+
+use crate::histogram::Histogram;
+use crate::spans::{kind, outcome, run_end};
+
+/// How many names from outside are told apart: models, unknown messages, states of limits.
+const NAMES: usize = 64;
+/// How long a name from outside may be.
+const NAME: usize = 80;
+/// What stands for the names beyond.
+pub const OTHER: &str = "other";
+/// How many calls and questions are waited for at once.
+const OPEN: usize = 4096;
+
+/// Figures, as far as they were not handed on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tally {
+    /// Events by their type, but for the two that stream.
+    events: BTreeMap<&'static str, u64>,
+    chunks: u64,
+    thoughts: u64,
+    /// Turns by how they ended.
+    pub turns: BTreeMap<&'static str, u64>,
+    /// Tokens and money by model.
+    pub spent: BTreeMap<String, Spent>,
+    /// How long questions waited, by how they ended.
+    pub waits: BTreeMap<&'static str, Histogram>,
+    /// How long tools took, by kind and how they ended.
+    pub tools: BTreeMap<(&'static str, &'static str), Histogram>,
+    /// Requests to the API that were tried again, by HTTP status.
+    pub retries: BTreeMap<String, u64>,
+    /// What was heard of limits, by state.
+    pub limits: BTreeMap<String, u64>,
+    /// Messages of types that are not known, by name.
+    pub unknown: BTreeMap<String, u64>,
+    /// Runs by how they ended.
+    pub runs: BTreeMap<&'static str, u64>,
+}
+
+/// What a model was used for.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    /// Tokens read that were in no cache.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// Tokens read from the cache.
+    pub cache_read_tokens: u64,
+    /// Tokens put into the cache.
+    pub cache_creation_tokens: u64,
+    /// Money.
+    pub cost_usd: f64,
+}
+
+/// What is open in a session: when it began, so that it can be told how long it took.
+#[derive(Debug, Default)]
+pub struct Underway {
+    tools: BTreeMap<ToolCallId, (Timestamp, &'static str)>,
+    questions: BTreeMap<PendingId, Timestamp>,
+    /// A turn got its result; a failure may still be told.
+    ended: bool,
+    runs_turn: bool,
+}
+
+impl Tally {
+    /// Counts an event. The model is the one in effect.
+    pub fn see(&mut self, event: &Event, model: Option<&str>, underway: &mut Underway) {
+        match &event.body {
+            // Nine events in ten.
+            Body::MessageChunk(_) => {
+                self.chunks += 1;
+                return;
+            }
+            Body::Reasoning(_) => {
+                self.thoughts += 1;
+                return;
+            }
+            body => *self.events.entry(body.tag()).or_default() += 1,
+        }
+        if !matches!(event.body, Body::Error(_)) {
+            self.settle(underway);
+        }
+        match &event.body {
+            Body::TurnStarted(_) => {
+                let ran = std::mem::replace(&mut underway.runs_turn, true);
+                if ran {
+                    self.turn("taken_over");
+                }
+            }
+            Body::Complete(complete) => {
+                self.spend(model, &complete.data);
+                underway.ended = true;
+                underway.runs_turn = false;
+            }
+            Body::Error(error) if underway.ended || underway.runs_turn => {
+                (underway.ended, underway.runs_turn) = (false, false);
+                self.turn(if error.code == "interrupted" { "interrupted" } else { "failed" });
+            }
+            Body::RunEnded(end) => {
+                if std::mem::take(&mut underway.runs_turn) {
+                    self.turn("failed");
+                }
+                underway.tools.clear();
+                underway.questions.clear();
+                *self.runs.entry(run_end(end.reason)).or_default() += 1;
+            }
+            Body::ToolCall(call) if underway.tools.len() < OPEN => {
+                underway.tools.insert(call.tool_call_id.clone(), (event.at, kind(&call.normalized)));
+            }
+            Body::ToolUpdate(update) if update.tool_status != ToolStatus::Running => {
+                if let Some((began, kind)) = underway.tools.remove(&update.tool_call_id) {
+                    let how = if update.tool_status == ToolStatus::Complete { "complete" } else { "error" };
+                    self.tools
+                        .entry((kind, how))
+                        .or_default()
+                        .count_milliseconds(event.at.0.saturating_sub(began.0));
+                }
+            }
+            Body::PermissionRequest(request) if underway.questions.len() < OPEN => {
+                underway.questions.insert(request.pending_id, event.at);
+            }
+            Body::PermissionResolved(over) => {
+                self.answered(over.pending_id, outcome(over.outcome), event, underway);
+            }
+            Body::PermissionCancelled(over) => self.answered(over.pending_id, "withdrawn", event, underway),
+            Body::ApiRetry(retry) => {
+                let status = retry.status.map_or_else(|| "none".to_owned(), |status| status.to_string());
+                *named(&mut self.retries, &status) += 1;
+            }
+            Body::RateLimit(limit) => *named(&mut self.limits, &limit.status) += 1,
+            Body::Unknown(unknown) => *named(&mut self.unknown, &unknown.tag) += 1,
+            _ => {}
+        }
+    }
+
+    /// Nothing more is told of what has happened so far.
+    pub fn settle(&mut self, underway: &mut Underway) {
+        if std::mem::take(&mut underway.ended) {
+            self.turn("complete");
+        }
+    }
+
+    /// Adds another's figures, and leaves it empty.
+    pub fn take_in(&mut self, other: &mut Self) {
+        let other = std::mem::take(other);
+        self.chunks += other.chunks;
+        self.thoughts += other.thoughts;
+        for (one, more) in
+            [(&mut self.events, other.events), (&mut self.turns, other.turns), (&mut self.runs, other.runs)]
+        {
+            for (name, count) in more {
+                *one.entry(name).or_default() += count;
+            }
+        }
+        for (one, more) in [
+            (&mut self.retries, other.retries),
+            (&mut self.limits, other.limits),
+            (&mut self.unknown, other.unknown),
+        ] {
+            for (name, count) in more {
+                *named(one, &name) += count;
+            }
+        }
+        for (model, spent) in other.spent {
+            named(&mut self.spent, &model).add(&spent);
+        }
+        for (how, waits) in other.waits {
+            self.waits.entry(how).or_default().add(&waits);
+        }
+        for (tool, took) in other.tools {
+            self.tools.entry(tool).or_default().add(&took);
+        }
+    }
+
+    /// How many events of each type there were.
+    pub fn events(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let streamed = [("message_chunk", self.chunks), ("reasoning", self.thoughts)];
+        let streamed = streamed.into_iter().filter(|(_, count)| *count > 0);
+        self.events.iter().map(|(name, count)| (*name, *count)).chain(streamed)
+    }
+
+    fn turn(&mut self, how: &'static str) {
+        *self.turns.entry(how).or_default() += 1;
+    }
+
+    fn spend(&mut self, model: Option<&str>, figures: &TurnFigures) {
+        named(&mut self.spent, model.unwrap_or("unknown")).add(&Spent {
+            input_tokens: figures.input_tokens,
+            output_tokens: figures.output_tokens,
+            cache_read_tokens: figures.cache_read_tokens,
+            cache_creation_tokens: figures.cache_creation_tokens,
+            cost_usd: figures.cost_usd,
+        });
+    }
+
+    fn answered(&mut self, id: PendingId, how: &'static str, event: &Event, underway: &mut Underway) {
+        if let Some(asked) = underway.questions.remove(&id) {
+            self.waits.entry(how).or_default().count_milliseconds(event.at.0.saturating_sub(asked.0));
+        }
+    }
+}
+
+impl Spent {
+    fn add(&mut self, other: &Self) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.cache_read_tokens += other.cache_read_tokens;
+        self.cache_creation_tokens += other.cache_creation_tokens;
+        self.cost_usd += other.cost_usd;
+    }
+}
+
+/// The figure under a name, or under the one for all that are too many.
+fn named<'a, T: Default>(figures: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
+    let name = &name[..name.floor_char_boundary(NAME)];
+    let name = if figures.len() < NAMES || figures.contains_key(name) { name } else { OTHER };
+    figures.entry(name.to_owned()).or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_from_outside_are_bounded() {
+        let mut figures: BTreeMap<String, u64> = BTreeMap::new();
+        for number in 0..1000 {
+            *named(&mut figures, &format!("{number}{}", "x".repeat(500))) += 1;
+        }
+        assert_eq!(figures.len(), NAMES + 1);
+        assert_eq!(figures[OTHER], 1000 - NAMES as u64);
+        assert_eq!(figures.values().sum::<u64>(), 1000);
+        assert!(figures.keys().all(|name| name.len() <= NAME));
+    }
+}

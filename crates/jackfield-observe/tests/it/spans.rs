@@ -1,0 +1,188 @@
+//! Every span that begins ends exactly once, and parents contain their children: on all recordings, wherever they
+//! are cut off, and with events in any order.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jackfield_api::{Body, Event, Timestamp};
+use jackfield_observe::span::names;
+use jackfield_observe::{Parent, Payloads, Sampled, Seed, Span, Spans, TraceParent, Value};
+use proptest::prelude::*;
+
+use crate::recordings;
+
+pub(crate) fn as_it_is(text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text)
+}
+
+pub(crate) fn machine() -> Spans {
+    Spans::new(Seed(3 << 64 | 5), as_it_is, None)
+}
+
+/// The spans of events behind which the session is put away.
+pub(crate) fn spans_of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Span> {
+    let mut machine = machine();
+    let mut last = Timestamp(0);
+    for event in events {
+        machine.see(event, None);
+        last = last.max(event.at);
+    }
+    machine.end(last);
+    assert_eq!(machine.open_spans(), 0, "something stays open");
+    machine.take()
+}
+
+/// Checks what must hold for any spans.
+fn check(spans: &[Span]) {
+    let mut known: BTreeMap<_, &Span> = BTreeMap::new();
+    for span in spans {
+        assert!(known.insert(span.span_id, span).is_none(), "told twice: {span:?}");
+        assert!(span.start <= span.end, "{span:?}");
+    }
+    for span in spans {
+        if let Parent::Ours(parent) = span.parent {
+            let parent = known.get(&parent).unwrap_or_else(|| panic!("the parent was never told: {span:?}"));
+            assert_eq!(parent.trace_id, span.trace_id);
+            assert!(
+                parent.start <= span.start && span.end <= parent.end,
+                "{span:?} is not inside of {parent:?}"
+            );
+        }
+    }
+}
+
+/// How many spans there are with a name.
+fn count(spans: &[Span], name: &str) -> usize {
+    spans.iter().filter(|span| span.name == name).count()
+}
+
+#[test]
+fn every_span_of_every_recording_ends_once_inside_its_parent() {
+    for recording in recordings::all() {
+        let spans = spans_of(&recording.events);
+        check(&spans);
+        let events =
+            |wanted: fn(&Body) -> bool| recording.events.iter().filter(|event| wanted(&event.body)).count();
+        let name = &recording.name;
+        assert_eq!(
+            count(&spans, names::PROMPT),
+            events(|body| matches!(body, Body::TurnStarted(_))),
+            "{name}"
+        );
+        assert_eq!(count(&spans, names::TOOL), events(|body| matches!(body, Body::ToolCall(_))), "{name}");
+        assert_eq!(
+            count(&spans, names::PERMISSION),
+            events(|body| matches!(body, Body::PermissionRequest(_))),
+            "{name}"
+        );
+        let items = recording.events.iter().filter_map(|event| match &event.body {
+            Body::MessageChunk(chunk) => Some(chunk.item_id),
+            Body::Reasoning(thought) => Some(thought.item_id),
+            _ => None,
+        });
+        let items: BTreeSet<_> = items.collect();
+        assert_eq!(count(&spans, names::MESSAGE) + count(&spans, names::REASONING), items.len(), "{name}");
+        assert!(
+            spans
+                .iter()
+                .all(|span| span.name != names::PROMPT || span.attribute("jackfield.outcome").is_some())
+        );
+    }
+}
+
+#[test]
+fn every_span_ends_wherever_a_recording_is_cut_off() {
+    for recording in recordings::all().iter().filter(|recording| recording.events.len() < 80) {
+        for length in 0..recording.events.len() {
+            check(&spans_of(&recording.events[..length]));
+        }
+    }
+}
+
+#[test]
+fn the_same_events_give_the_same_spans() {
+    for recording in recordings::all() {
+        assert_eq!(spans_of(&recording.events), spans_of(&recording.events));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn every_span_ends_once_whatever_the_order(
+        which in 0_usize..310,
+        order in prop::collection::vec(any::<prop::sample::Index>(), 0..120),
+    ) {
+        let events = &recordings::all()[which].events;
+        // A recording of an editor's wire alone has no events.
+        prop_assume!(!events.is_empty());
+        let picked: BTreeSet<usize> = order.iter().map(|index| index.index(events.len())).collect();
+        // Holes, in order …
+        check(&spans_of(picked.iter().map(|index| &events[*index])));
+        // … and any order, each event once: an event's number is never given twice.
+        let mut seen = BTreeSet::new();
+        let mixed = order.iter().map(|index| index.index(events.len())).filter(|index| seen.insert(*index));
+        let turns: Vec<&Event> = mixed.map(|index| &events[index]).collect();
+        check(&spans_of(turns));
+    }
+}
+
+#[test]
+fn a_prompt_of_a_client_goes_on_with_the_clients_trace() {
+    let recording = recordings::named("recordings-2.1.325/subagent");
+    let uuid = recording.events.iter().find_map(|event| match &event.body {
+        Body::UserMessage(message) => message.uuid.clone(),
+        _ => None,
+    });
+    let parent = TraceParent::read("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
+    let turn = recording.events.iter().find_map(|event| event.turn).unwrap();
+    for sampled in [Sampled::Yes, Sampled::No] {
+        let mut machine = machine();
+        machine.prompted(uuid.clone().unwrap(), TraceParent { sampled, ..parent });
+        let place = machine.place(turn, uuid.as_ref());
+        for event in &recording.events {
+            machine.see(event, None);
+        }
+        machine.end(Timestamp(0));
+        let spans = machine.take();
+        if sampled == Sampled::No {
+            assert_eq!(spans, [], "nobody keeps this trace");
+            continue;
+        }
+        check(&spans);
+        let root = spans.iter().find(|span| span.name == names::PROMPT).unwrap();
+        assert_eq!((root.trace_id, root.parent), (parent.trace_id, Parent::Remote(parent.span_id)));
+        assert_eq!((place.trace_id, place.span_id), (root.trace_id, root.span_id), "it was told before");
+        assert!(spans.iter().all(|span| span.trace_id == parent.trace_id));
+    }
+}
+
+#[test]
+fn payloads_stand_side_by_side_and_only_where_they_are_wanted() {
+    let recording = recordings::named("recordings/tools/parallel_subagents");
+    assert!(
+        spans_of(&recording.events).iter().all(|span| {
+            span.events.iter().all(|event| event.name != "raw" && event.name != "normalized")
+        })
+    );
+    let mut machine =
+        Spans::new(Seed(1), |text| text.replace("echo", "[redacted]").into(), Some(Payloads { bytes: 200 }));
+    for event in &recording.events {
+        machine.see(event, Some("{\"a raw line\":\"with echo\"}"));
+    }
+    machine.end(Timestamp(0));
+    let spans = machine.take();
+    let tool = spans.iter().find(|span| span.name == names::TOOL).unwrap();
+    let told: Vec<&str> = tool.events.iter().map(|event| &*event.name).collect();
+    assert_eq!(told, ["raw", "normalized", "raw", "normalized"], "its call, and its result");
+    for span in &spans {
+        for event in &span.events {
+            for (_, value) in &event.attributes {
+                if let Value::Text(text) = value {
+                    assert!(!text.contains("echo") && text.len() <= 200, "{text}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What the view shows, and what keys mean.
+//!
+//! Plain values: no terminal, no clock, no host. The one rule it keeps: a key means the session and the question that
+//! are seen when it is pressed, and nothing that came in between.
+
+use std::collections::BTreeMap;
+
+use jackfield_api::host::{SessionProcess, SessionSummary};
+use jackfield_api::snapshot::SessionState;
+use jackfield_api::{PendingId, SessionId, Timestamp};
+use ratatui::crossterm::event::KeyCode;
+
+/// What the view shows.
+#[derive(Debug, Default)]
+pub(super) struct Model {
+    pub(super) rows: Vec<Row>,
+    /// The chosen session.
+    pub(super) chosen: Option<SessionId>,
+    /// Why the last thing was not done.
+    pub(super) trouble: Option<String>,
+}
+
+/// One session.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    pub(super) id: SessionId,
+    pub(super) title: String,
+    pub(super) state: State,
+    pub(super) model: String,
+    /// How long the turn has run, in seconds.
+    pub(super) turn_seconds: Option<u64>,
+    pub(super) tokens_per_second: Option<u64>,
+    pub(super) cost_usd: f64,
+    /// How full the context is, in per cent.
+    pub(super) context: Option<u64>,
+    pub(super) memory_bytes: Option<u64>,
+    /// Open questions: each with what is asked.
+    pub(super) questions: Vec<(PendingId, String)>,
+}
+
+/// How a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum State {
+    Asks,
+    Runs,
+    Idle,
+    Ended,
+}
+
+impl State {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Asks => "asks",
+            Self::Runs => "runs",
+            Self::Idle => "idle",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    End,
+    Interrupt(SessionId),
+    Allow(SessionId, PendingId),
+    Deny(SessionId, PendingId),
+}
+
+impl Model {
+    /// Everything stands like this now. Those who wait for an answer come first, then those who work.
+    pub(super) fn look(
+        &mut self,
+        sessions: Vec<SessionSummary>,
+        processes: &[SessionProcess],
+        rates: &BTreeMap<SessionId, u64>,
+        now: Timestamp,
+    ) {
+        self.rows = sessions.into_iter().map(|session| row(session, processes, rates, now)).collect();
+        // Stable, so that sessions of one kind stay as the host lists them: the newest first.
+        self.rows.sort_by_key(|row| row.state);
+        let is_there = self.chosen.as_ref().is_some_and(|id| self.rows.iter().any(|row| row.id == *id));
+        if !is_there {
+            self.chosen = self.rows.first().map(|row| row.id.clone());
+        }
+    }
+
+    /// What was done, or why not.
+    pub(super) fn told(&mut self, trouble: Option<String>) {
+        self.trouble = trouble;
+    }
+
+    /// The chosen row.
+    pub(super) fn chosen(&self) -> Option<(usize, &Row)> {
+        self.rows.iter().enumerate().find(|(_, row)| Some(&row.id) == self.chosen.as_ref())
+    }
+
+    /// What a key asks for.
+    pub(super) fn key(&mut self, key: KeyCode) -> Option<Asked> {
+        match key {
+            KeyCode::Char('q') | KeyCode::Esc => return Some(Asked::End),
+            KeyCode::Down | KeyCode::Char('j') => self.choose(1),
+            KeyCode::Up | KeyCode::Char('k') => self.choose(-1),
+            KeyCode::Char('i') => return self.chosen().map(|(_, row)| Asked::Interrupt(row.id.clone())),
+            KeyCode::Char('a') => return self.question().map(|(id, question)| Asked::Allow(id, question)),
+            KeyCode::Char('d') => return self.question().map(|(id, question)| Asked::Deny(id, question)),
+            _ => {}
+        }
+        None
+    }
+
+    fn question(&self) -> Option<(SessionId, PendingId)> {
+        let (_, row) = self.chosen()?;
+        row.questions.first().map(|(question, _)| (row.id.clone(), *question))
+    }
+
+    fn choose(&mut self, step: isize) {
+        let at = self.chosen().map_or(0, |(at, _)| at);
+        let last = self.rows.len().saturating_sub(1);
+        let next = at.saturating_add_signed(step).min(last);
+        self.chosen = self.rows.get(next).map(|row| row.id.clone());
+    }
+}
+
+fn row(
+    session: SessionSummary,
+    processes: &[SessionProcess],
+    rates: &BTreeMap<SessionId, u64>,
+    now: Timestamp,
+) -> Row {
+    let state = match session.state {
+        SessionState::Ended => State::Ended,
+        SessionState::Idle => State::Idle,
+        SessionState::Running if session.pending.is_empty() => State::Runs,
+        SessionState::Running => State::Asks,
+    };
+    let turn_seconds = session.running_since.filter(|_| session.state == SessionState::Running);
+    let context = session
+        .context_window
+        .as_ref()
+        .map(|window| window.context_window_used.saturating_mul(100) / window.context_window_size.max(1));
+    let memory = processes.iter().find(|process| process.session_id == session.session_id);
+    Row {
+        title: session.title,
+        state,
+        model: session.model.unwrap_or_default(),
+        turn_seconds: turn_seconds.map(|since| now.0.saturating_sub(since.0) / 1000),
+        tokens_per_second: rates.get(&session.session_id).copied(),
+        cost_usd: session.total_cost_usd,
+        context,
+        memory_bytes: memory.map(|process| process.memory_bytes),
+        questions: session.pending.into_iter().map(|asked| (asked.pending_id, asked.tool_title)).collect(),
+        id: session.session_id,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use jackfield_api::permission::{PermissionKind, PermissionRequest};
+    use jackfield_api::usage::ContextWindow;
+
+    use super::*;
+
+    pub(in crate::commands::top) fn session(id: &str, title: &str, state: SessionState) -> SessionSummary {
+        let mut session = SessionSummary::new(id.into(), "/ws", Timestamp(0));
+        title.clone_into(&mut session.title);
+        session.state = state;
+        session.model = Some("claude-test".to_owned());
+        session
+    }
+
+    /// Four sessions, each in another state.
+    pub(in crate::commands::top) fn model() -> Model {
+        let mut asks = session("asks", "Write the file", SessionState::Running);
+        asks.running_since = Some(Timestamp(1_000));
+        asks.total_cost_usd = 1.5;
+        asks.pending.push(PermissionRequest {
+            pending_id: PendingId(7),
+            kind: PermissionKind::Tool,
+            tool_call_id: None,
+            tool_name: Some("Write".to_owned()),
+            tool_title: "Write a.txt".to_owned(),
+            normalized: None,
+            input: None,
+            suggestions: Vec::new(),
+            reason: None,
+            questions: Vec::new(),
+            plan: None,
+            message: None,
+            schema: None,
+        });
+        let mut runs = session("runs", "Think about it", SessionState::Running);
+        runs.running_since = Some(Timestamp(60_000));
+        runs.context_window = Some(ContextWindow {
+            context_window_size: 200_000,
+            context_window_used: 50_000,
+            context_window_remaining: 150_000,
+            context_efficiency: 75.0,
+        });
+        let ended = session("ended", "Long ago", SessionState::Ended);
+        let idle = session("idle", "Ready \u{1b}[31mto go", SessionState::Idle);
+        let processes =
+            [SessionProcess { session_id: "runs".into(), process_id: 1, memory_bytes: 300 * 1024 * 1024 }];
+        let rates = BTreeMap::from([("runs".into(), 42), ("asks".into(), 0)]);
+        let mut model = Model::default();
+        model.look(vec![ended, runs, idle, asks], &processes, &rates, Timestamp(125_000));
+        model
+    }
+
+    #[test]
+    fn who_asks_comes_first_then_who_works() {
+        let ids: Vec<_> = model().rows.iter().map(|row| row.id.to_string()).collect();
+        assert_eq!(ids, ["asks", "runs", "idle", "ended"]);
+        assert_eq!(model().rows[1].turn_seconds, Some(65));
+        assert_eq!(model().rows[1].context, Some(25));
+    }
+
+    #[test]
+    fn keys_mean_the_chosen_session_and_its_first_question() {
+        let mut model = model();
+        assert_eq!(model.key(KeyCode::Char('a')), Some(Asked::Allow("asks".into(), PendingId(7))));
+        assert_eq!(model.key(KeyCode::Char('d')), Some(Asked::Deny("asks".into(), PendingId(7))));
+        assert_eq!(model.key(KeyCode::Down), None);
+        assert_eq!(model.key(KeyCode::Char('a')), None, "there is no question");
+        assert_eq!(model.key(KeyCode::Char('i')), Some(Asked::Interrupt("runs".into())));
+        assert_eq!(model.key(KeyCode::Char('q')), Some(Asked::End));
+        for _ in 0..10 {
+            model.key(KeyCode::Down);
+        }
+        assert_eq!(model.chosen().unwrap().1.id.as_str(), "ended");
+        for _ in 0..10 {
+            model.key(KeyCode::Up);
+        }
+        assert_eq!(model.chosen().unwrap().1.id.as_str(), "asks");
+    }
+
+    #[test]
+    fn the_chosen_session_stays_chosen_where_ever_it_stands() {
+        let mut model = model();
+        model.key(KeyCode::Down);
+        let runs = session("runs", "Think about it", SessionState::Ended);
+        let other = session("other", "New", SessionState::Idle);
+        model.look(vec![runs, other], &[], &BTreeMap::new(), Timestamp(0));
+        assert_eq!(model.chosen().unwrap().0, 1);
+        model.look(Vec::new(), &[], &BTreeMap::new(), Timestamp(0));
+        assert_eq!(model.chosen(), None);
+        assert_eq!(model.key(KeyCode::Char('i')), None);
+    }
+}

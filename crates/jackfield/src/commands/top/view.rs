@@ -1,0 +1,164 @@
+//! The picture of a model: a table of sessions, the question of the chosen one, and the keys.
+//!
+//! A pure function of the model and of the size of the screen. The one rule it keeps: what sessions are called and what
+//! they ask reaches the terminal without control characters.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table, TableState};
+
+use super::model::{Model, Row, State};
+
+const COLUMNS: [(&str, Constraint); 9] = [
+    ("STATE", Constraint::Length(6)),
+    ("TURN", Constraint::Length(7)),
+    ("TOK/S", Constraint::Length(6)),
+    ("COST", Constraint::Length(9)),
+    ("CTX", Constraint::Length(4)),
+    ("MEM", Constraint::Length(6)),
+    ("ASKS", Constraint::Length(4)),
+    ("MODEL", Constraint::Length(18)),
+    ("TITLE", Constraint::Min(10)),
+];
+
+const KEYS: &str = "↑↓ choose   a allow   d deny   i interrupt   q end";
+
+/// Draws the model.
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
+    let areas = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Min(1),
+        Constraint::Length(1),
+        Constraint::Length(1),
+    ]);
+    let [top, middle, asked, bottom] = areas.areas(frame.area());
+    frame.render_widget(Paragraph::new(head(model)), top);
+    let header =
+        TableRow::new(COLUMNS.map(|(name, _)| name)).style(Style::new().add_modifier(Modifier::BOLD));
+    let table = Table::new(model.rows.iter().map(line), COLUMNS.map(|(_, width)| width))
+        .header(header)
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let mut state = TableState::new().with_selected(model.chosen().map(|(at, _)| at));
+    frame.render_stateful_widget(table, middle, &mut state);
+    frame.render_widget(Paragraph::new(question(model)), asked);
+    frame.render_widget(Paragraph::new(Span::styled(KEYS, Style::new().add_modifier(Modifier::DIM))), bottom);
+}
+
+fn head(model: &Model) -> Line<'static> {
+    let count = |state| model.rows.iter().filter(|row| row.state == state).count();
+    let cost: f64 = model.rows.iter().map(|row| row.cost_usd).sum();
+    let memory: u64 = model.rows.iter().filter_map(|row| row.memory_bytes).sum();
+    Line::from(format!(
+        "{} sessions: {} ask, {} run, {} idle   ${cost:.2}   {}",
+        model.rows.len(),
+        count(State::Asks),
+        count(State::Runs),
+        count(State::Idle),
+        bytes(memory)
+    ))
+}
+
+fn line(row: &Row) -> TableRow<'static> {
+    let colour = match row.state {
+        State::Asks => Color::Yellow,
+        State::Runs => Color::Green,
+        State::Idle | State::Ended => Color::Reset,
+    };
+    let cells = [
+        row.state.word().to_owned(),
+        row.turn_seconds.map(duration).unwrap_or_default(),
+        row.tokens_per_second.map(|rate| rate.to_string()).unwrap_or_default(),
+        format!("${:.2}", row.cost_usd),
+        row.context.map(|full| format!("{full}%")).unwrap_or_default(),
+        row.memory_bytes.map(bytes).unwrap_or_default(),
+        if row.questions.is_empty() { String::new() } else { row.questions.len().to_string() },
+        plain(&row.model),
+        plain(&row.title),
+    ];
+    let mut cells = cells.map(Cell::from);
+    cells[0] = std::mem::take(&mut cells[0]).style(Style::new().fg(colour));
+    TableRow::new(cells)
+}
+
+fn question(model: &Model) -> Line<'static> {
+    if let Some(trouble) = &model.trouble {
+        return Line::styled(plain(trouble), Style::new().fg(Color::Red));
+    }
+    let asked = model.chosen().and_then(|(_, row)| row.questions.first());
+    asked.map_or_else(Line::default, |(_, words)| {
+        Line::styled(format!("? {}", plain(words)), Style::new().fg(Color::Yellow))
+    })
+}
+
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+fn bytes(bytes: u64) -> String {
+    format!("{}M", bytes / (1024 * 1024))
+}
+
+/// Text of others: what would steer the terminal is left out.
+fn plain(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_whitespace() { ' ' } else { letter })
+        .filter(|letter| !letter.is_control())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::super::model::tests::model;
+    use super::*;
+
+    fn screen(model: &Model) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(90, 9)).unwrap();
+        terminal.draw(|frame| draw(frame, model)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn the_screen_is_the_model() {
+        assert_eq!(
+            screen(&model()),
+            "\
+\"4 sessions: 1 ask, 1 run, 1 idle   $1.50   300M                                           \"
+\"STATE  TURN    TOK/S  COST      CTX  MEM    ASKS MODEL              TITLE                 \"
+\"asks   2m04s   0      $1.50                 1    claude-test        Write the file        \"
+\"runs   1m05s   42     $0.00     25%  300M        claude-test        Think about it        \"
+\"idle                  $0.00                      claude-test        Ready [31mto go       \"
+\"ended                 $0.00                      claude-test        Long ago              \"
+\"                                                                                          \"
+\"? Write a.txt                                                                             \"
+\"↑↓ choose   a allow   d deny   i interrupt   q end                                        \"
+"
+        );
+    }
+
+    #[test]
+    fn trouble_stands_where_the_question_was() {
+        let mut model = model();
+        model.told(Some("question 7 is no longer open".to_owned()));
+        assert!(screen(&model).contains("\"question 7 is no longer open"));
+    }
+
+    #[test]
+    fn any_screen_is_large_enough() {
+        for (width, height) in [(1, 1), (5, 2), (20, 3), (200, 60)] {
+            let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+            terminal.draw(|frame| draw(frame, &model())).unwrap();
+            terminal.draw(|frame| draw(frame, &Model::default())).unwrap();
+        }
+    }
+}

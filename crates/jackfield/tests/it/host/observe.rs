@@ -1,0 +1,9 @@
+//! What others see of a host: traces at a collector, figures, debug files, logs; from the real program.
+
+mod bundle;
+mod canary;
+mod collector;
+mod debug;
+mod figures;
+mod top;
+mod traces;

@@ -1,0 +1,165 @@
+//! Figures of the real program: equal to what is stored, and in the form that Prometheus reads.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+
+use jackfield_api::{Body, SessionId};
+use jackfield_testkit::programs;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time::timeout;
+
+use super::super::client::{prompt, stored};
+use super::super::server::{PATIENCE, Place, Server};
+
+/// Asks over the Unix socket, and gives the status and the body.
+pub(super) async fn ask(place: &Place, request: &str, body: &str) -> (u16, String) {
+    let stream = UnixStream::connect(place.data.join("host.sock")).await.unwrap();
+    spoken(stream, request, "jackfield", "", body).await
+}
+
+/// Speaks HTTP over whatever leads there.
+async fn spoken(
+    mut stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+    request: &str,
+    host: &str,
+    headers: &str,
+    body: &str,
+) -> (u16, String) {
+    let asked = format!(
+        "{request} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n{headers}\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(asked.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, body.to_owned())
+}
+
+/// Asks over the network.
+pub(super) async fn ask_network(server: &Server, request: &str, headers: &str, body: &str) -> (u16, String) {
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    spoken(stream, request, &server.address.to_string(), headers, body).await
+}
+
+/// The samples of a page: the name with its labels, and the value.
+pub(super) fn samples(page: &str) -> BTreeMap<String, f64> {
+    let lines = page.lines().filter(|line| line.starts_with("jackfield_"));
+    lines
+        .map(|line| line.rsplit_once(' ').unwrap())
+        .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
+        .collect()
+}
+
+/// A host whose demo agent has done so many turns.
+async fn after_turns(turns: usize) -> (Place, Server, SessionId) {
+    let place = Place::demo();
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    for _ in 0..turns {
+        socket.give(Some(&id), prompt("hello")).await.unwrap();
+        socket.completed(&id).await;
+    }
+    (place, server, id)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_thousand_turns_figures_equal_what_is_stored() {
+    let (place, server, id) = after_turns(1_000).await;
+    let (status, page) = ask(&place, "GET /metrics", "").await;
+    assert_eq!(status, 200, "{page}");
+    let samples = samples(&page);
+    let events = stored(&place.data, &id).await;
+    let mut expected: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut output, mut cost) = (0, 0.0);
+    for event in &events {
+        *expected.entry(event.body.tag()).or_default() += 1;
+        if let Body::Complete(complete) = &event.body {
+            output += complete.data.output_tokens;
+            cost += complete.data.cost_usd;
+        }
+    }
+    assert_eq!(expected["complete"], 1_000);
+    for (tag, count) in expected {
+        #[allow(clippy::cast_precision_loss)]
+        let count = count as f64;
+        assert_eq!(samples.get(&format!("jackfield_events_total{{type=\"{tag}\"}}")), Some(&count), "{tag}");
+    }
+    let sum = |name: &str, label: &str| -> f64 {
+        samples
+            .iter()
+            .filter(|(key, _)| key.starts_with(name) && key.contains(label))
+            .map(|(_, value)| value)
+            .sum()
+    };
+    assert!((sum("jackfield_turns_total", "") - 1_000.0).abs() < 0.5, "{page}");
+    #[allow(clippy::cast_precision_loss)]
+    let output = output as f64;
+    assert!((sum("jackfield_tokens_total", "kind=\"output\"") - output).abs() < 0.5, "{page}");
+    assert!((sum("jackfield_cost_usd_total", "") - cost).abs() < 1e-6, "{page}");
+    assert!(sum("jackfield_store_commit_seconds_count", "") > 0.0, "{page}");
+    assert!(sum("jackfield_memory_bytes", "process=\"host\"") > 1e6, "{page}");
+    assert!(sum("jackfield_memory_bytes", "process=\"cli\"") > 1e6, "{page}");
+    assert!((sum("jackfield_sessions", "state=\"idle\"") - 1.0).abs() < 0.5, "{page}");
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_figures_over_the_network_needs_a_login() {
+    let (place, server, _) = after_turns(1).await;
+    assert_eq!(ask_network(&server, "GET /metrics", "", "").await.0, 401);
+    let token = format!("authorization: Bearer {}\r\n", place.token());
+    let (status, page) = ask_network(&server, "GET /metrics", &token, "").await;
+    assert_eq!(status, 200, "{page}");
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_of_their_own_tells_figures_to_this_machine_and_to_no_page() {
+    let mut place = Place::demo();
+    let config = place.sandbox.places().temporary.join("config.toml");
+    std::fs::write(&config, "[metrics]\nlisten = \"127.0.0.1:0\"\n").unwrap();
+    place.environment.insert("JACKFIELD_CONFIG".to_owned(), config.to_string_lossy().into_owned());
+    let mut server = place.serve().await;
+    let address = loop {
+        let line =
+            timeout(PATIENCE, server.said.next_line()).await.unwrap().unwrap().expect("it tells the port");
+        if let Some((_, address)) = line.split_once("figures are at http://") {
+            break address.trim_end_matches("/metrics").to_owned();
+        }
+    };
+    let asked = async |host: &str, path: &str| {
+        let stream = TcpStream::connect(&address).await.unwrap();
+        spoken(stream, &format!("GET {path}"), host, "", "").await
+    };
+    let (status, page) = asked(&address, "/metrics").await;
+    assert!(status == 200 && page.contains("jackfield_sessions{state=\"idle\"} 0"), "{status} {page}");
+    assert_eq!(asked("evil.example", "/metrics").await.0, 421);
+    assert_eq!(asked(&address, "/api/sessions").await.0, 404);
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs promtool, which `cargo xtask test` fetches"]
+async fn figures_are_accepted_by_promtool() {
+    let (place, server, _) = after_turns(3).await;
+    let (_, page) = ask(&place, "GET /metrics", "").await;
+    let mut promtool = tokio::process::Command::new(programs::promtool())
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    promtool.stdin.take().unwrap().write_all(page.as_bytes()).await.unwrap();
+    let judged = timeout(PATIENCE, promtool.wait_with_output()).await.unwrap().unwrap();
+    let said =
+        String::from_utf8_lossy(&judged.stdout).into_owned() + &String::from_utf8_lossy(&judged.stderr);
+    assert!(judged.status.success() && said.trim().is_empty(), "{said}\n{page}");
+    assert!(server.stop().await.success());
+}

@@ -1,0 +1,202 @@
+//! `jackfield top` at a pseudo-terminal: its screen, and what keys do to real sessions.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use jackfield_api::Body;
+use jackfield_api::permission::PermissionOutcome;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::super::client::prompt;
+use super::super::server::{PATIENCE, Place};
+use crate::program;
+
+const COLUMNS: usize = 100;
+const ROWS: usize = 12;
+
+/// A terminal with a screen of its own, and the program in front of it.
+struct Screen {
+    terminal: File,
+    child: Child,
+    read: mpsc::Receiver<Vec<u8>>,
+    cells: Vec<Vec<char>>,
+    at: (usize, usize),
+    rest: Vec<u8>,
+}
+
+impl Screen {
+    fn before(place: &Place) -> Self {
+        let far = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&far).unwrap();
+        unlockpt(&far).unwrap();
+        let size = Winsize { ws_row: 12, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&far, size).unwrap();
+        let name = ptsname(&far, Vec::new()).unwrap();
+        let near = open(&name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", "--wait"]).arg(env!("CARGO_BIN_EXE_jackfield")).arg("top").arg("--data");
+        command.arg(&place.data).env_clear().envs(&place.environment).env("TERM", "xterm-256color");
+        let near = || Stdio::from(near.try_clone().unwrap());
+        let child = command.stdin(near()).stdout(near()).stderr(near()).spawn().unwrap();
+        let terminal = File::from(far);
+        let (to, read) = mpsc::sync_channel(64);
+        let mut reader = terminal.try_clone().unwrap();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count) = reader.read(&mut bytes) {
+                if count == 0 || to.send(bytes[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { terminal, child, read, cells: vec![vec![' '; COLUMNS]; ROWS], at: (0, 0), rest: Vec::new() }
+    }
+
+    /// The screen as text.
+    fn text(&self) -> String {
+        let line = |cells: &Vec<char>| cells.iter().collect::<String>().trim_end().to_owned() + "\n";
+        self.cells.iter().map(line).collect()
+    }
+
+    /// Waits until the screen is so.
+    fn until(&mut self, what: &str, holds: impl Fn(&str) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !holds(&self.text()) {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.read.recv_timeout(left.max(Duration::from_millis(1))) {
+                Ok(bytes) => self.take(&bytes),
+                Err(error) => panic!("not so: {what} ({error})\n{}", self.text()),
+            }
+        }
+    }
+
+    fn types(&mut self, text: &str) {
+        self.terminal.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Draws what a terminal of this kind would draw: text, places, and clearing; colours are not looked at.
+    fn take(&mut self, bytes: &[u8]) {
+        self.rest.extend_from_slice(bytes);
+        let text = match std::str::from_utf8(&self.rest) {
+            Ok(text) => text.to_owned(),
+            Err(error) => String::from_utf8(self.rest[..error.valid_up_to()].to_vec()).unwrap(),
+        };
+        let mut done = 0;
+        let mut letters = text.char_indices().peekable();
+        while let Some((at, letter)) = letters.next() {
+            if letter != '\u{1b}' {
+                done = at + letter.len_utf8();
+                self.put(letter);
+                continue;
+            }
+            let sequence = &text[at + 1..];
+            let Some(length) = sequence_length(sequence) else { break };
+            self.obey(&sequence[..length]);
+            done = at + 1 + length;
+            while letters.peek().is_some_and(|(next, _)| *next < done) {
+                letters.next();
+            }
+        }
+        self.rest.drain(..done);
+    }
+
+    fn put(&mut self, letter: char) {
+        match letter {
+            '\r' => self.at.1 = 0,
+            '\n' => self.at.0 = (self.at.0 + 1).min(ROWS - 1),
+            letter if !letter.is_control() => {
+                if let Some(cell) = self.cells.get_mut(self.at.0).and_then(|row| row.get_mut(self.at.1)) {
+                    *cell = letter;
+                }
+                self.at.1 += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn obey(&mut self, sequence: &str) {
+        let Some(sequence) = sequence.strip_prefix('[') else { return };
+        let (numbers, last) = sequence.split_at(sequence.len() - 1);
+        let mut numbers = numbers.split(';').map(|number| number.parse::<usize>().unwrap_or(1));
+        match last {
+            "H" => self.at = (numbers.next().unwrap_or(1) - 1, numbers.next().unwrap_or(1) - 1),
+            "J" => self.cells = vec![vec![' '; COLUMNS]; ROWS],
+            _ => {}
+        }
+    }
+}
+
+/// How long a control sequence is behind its escape, if all of it is there.
+fn sequence_length(sequence: &str) -> Option<usize> {
+    if !sequence.starts_with('[') {
+        return sequence.chars().next().map(char::len_utf8);
+    }
+    sequence.char_indices().skip(1).find(|(_, letter)| ('@'..='~').contains(letter)).map(|(at, _)| at + 1)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_are_seen_answered_and_interrupted_at_a_terminal() {
+    let mut place = Place::demo();
+    place.environment.insert("JACKFIELD_DEMO_SPEED".to_owned(), "0".to_owned());
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("edit")).await.unwrap();
+    let first = socket.asked(&id).await;
+    let mut screen = tokio::task::spawn_blocking({
+        let mut screen = Screen::before(&place);
+        move || {
+            screen.until("the question is seen", |text| text.contains("? ") && text.contains("asks"));
+            screen
+        }
+    })
+    .await
+    .unwrap();
+    let seen = screen.text();
+    let lines: Vec<&str> = seen.lines().collect();
+    assert!(lines[0].starts_with("1 sessions: 1 ask, 0 run, 0 idle   $"), "{seen}");
+    assert_eq!(lines[1], "STATE  TURN    TOK/S  COST      CTX  MEM    ASKS MODEL              TITLE");
+    assert!(lines[2].starts_with("asks  ") && lines[2].ends_with("edit"), "{seen}");
+    assert!(lines[2].contains("M    "), "its memory is told: {seen}");
+    assert!(lines[10].starts_with("? "), "{seen}");
+    assert_eq!(lines[11], "↑↓ choose   a allow   d deny   i interrupt   q end");
+
+    screen.types("a");
+    let answered = socket.until(&id, |body| matches!(body, Body::PermissionResolved(_))).await;
+    let Body::PermissionResolved(answered) = answered.body else { unreachable!() };
+    assert_eq!((answered.pending_id, answered.outcome), (first, PermissionOutcome::Allowed));
+    assert_eq!(answered.by.as_deref(), Some("top"));
+
+    socket.asked(&id).await;
+    let mut screen = tokio::task::spawn_blocking(move || {
+        screen.until("the next question is seen", |text| text.contains("? ") && text.contains("asks"));
+        screen
+    })
+    .await
+    .unwrap();
+    screen.types("i");
+    socket.until(&id, |body| matches!(body, Body::Complete(_))).await;
+    let ended = tokio::task::spawn_blocking(move || {
+        screen.until("nothing asks any more", |text| text.contains("idle  "));
+        screen.types("q");
+        screen.child.wait().unwrap()
+    });
+    assert!(ended.await.unwrap().success());
+    assert!(server.stop().await.success());
+}
+
+#[test]
+fn without_a_terminal_or_a_host_it_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let finished = program::jackfield(["top", "--data"]).arg(&data).output().unwrap();
+    let said = String::from_utf8_lossy(&finished.stderr);
+    assert_eq!(finished.status.code(), Some(2), "{said}");
+    assert!(said.contains("no terminal") && said.contains("hint: "), "{said}");
+}

@@ -1,0 +1,278 @@
+//! A turn of the real CLIs at a real collector: exactly the expected tree, however the turn ends.
+
+use std::collections::BTreeMap;
+
+use jackfield_api::Body;
+use jackfield_api::command::{Allow, Answer, Interrupt, Verdict};
+use jackfield_api::socket::{ClientFrame, GivenCommand};
+use jackfield_testkit::api::{Block, BlockGate, Content, HttpError, Reply};
+use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
+use jackfield_testkit::processes;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::super::client::{given, prompt};
+use super::super::real::cli;
+use super::super::server::Place;
+use super::collector::{Arrived, Collector};
+
+const PROMPT: &str = "MAIN go";
+
+/// A subagent that writes a file, for which it must ask.
+fn subagent() -> Vec<Reply> {
+    let task = json!({
+        "description": "job", "prompt": "SUB go", "subagent_type": "general-purpose", "run_in_background": false,
+    });
+    // The main thread quotes the subagent's prompt, the subagent does not know the main thread's.
+    let main = |reply: Reply| Reply { matching: Some(PROMPT.into()), ..reply };
+    let inside = |reply: Reply| Reply { not_match: Some(PROMPT.into()), ..reply };
+    let write = json!({ "file_path": "/ws/a.txt", "content": "hello" });
+    vec![
+        main(Reply::tool_use("Task", task)),
+        inside(Reply::tool_use("Write", write)),
+        inside(Reply::text("sub done")),
+        main(Reply::text("all done")),
+    ]
+}
+
+/// Whether parents contain their children, and every span has a parent that is known, or a trace of its own.
+fn check(spans: &[Arrived], remote: &str) {
+    let known: BTreeMap<&str, &Arrived> = spans.iter().map(|span| (span.id.as_str(), span)).collect();
+    assert_eq!(known.len(), spans.len(), "a span was told twice");
+    for span in spans {
+        assert_eq!((span.service.as_deref(), span.scope.as_str()), (Some("jackfield"), "jackfield"));
+        assert_eq!(span.header.as_deref(), Some("told"), "the headers of the environment are sent");
+        assert!(span.start <= span.end, "{span:?}");
+        if span.parent.is_empty() || span.parent == remote {
+            assert_eq!(span.name, "streamjson.prompt");
+            continue;
+        }
+        let parent = known.get(span.parent.as_str()).unwrap_or_else(|| panic!("an unknown parent: {span:?}"));
+        assert_eq!(parent.trace, span.trace);
+        assert!(parent.start <= span.start && span.end <= parent.end, "{span:?} is not inside of {parent:?}");
+    }
+}
+
+async fn a_whole_turn(version: &str, subagents_tool: &str) {
+    let mut collector = Collector::start().await;
+    let (mut place, _api) = Place::real(version, subagent()).await;
+    collector.wanted_by(&mut place);
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt(PROMPT)).await.unwrap();
+    let pending_id = socket.asked(&id).await;
+    let verdict = Verdict::Allow(Allow::default());
+    socket.give(Some(&id), Answer { pending_id, verdict }).await.unwrap();
+    socket.completed(&id).await;
+    collector.until("streamjson.prompt", 1).await;
+    check(&collector.spans, "-");
+    let tree = collector.tree();
+    // How often the context changes differs with the CLI's version.
+    let but_context: Vec<&str> = tree.lines().filter(|line| line.trim() != "context_window").collect();
+    let expected = format!(
+        "\
+prompt complete
+  complete
+  message_chunk complete
+  system
+  tool_call {subagents_tool} complete
+    control.control_request.can_use_tool Write allowed
+      control.permission_response allowed
+    tool_call Write complete
+"
+    );
+    assert_eq!(but_context, expected.lines().collect::<Vec<_>>(), "{tree}");
+    assert!(tree.lines().any(|line| line == "  context_window"), "{tree}");
+    let of = |name: &str| collector.spans.iter().find(|span| span.name == name).unwrap();
+    let turn = of("streamjson.prompt");
+    let attribute = |span: &Arrived, name: &str| span.attributes.get(name).cloned().unwrap_or_default();
+    assert_eq!(attribute(turn, "gen_ai.operation.name"), json!("invoke_agent"));
+    assert_eq!(attribute(turn, "gen_ai.conversation.id"), json!(id.as_str()));
+    assert!(attribute(turn, "gen_ai.usage.output_tokens").as_u64().unwrap() > 0);
+    assert!(attribute(turn, "jackfield.cost_usd").as_f64().unwrap() > 0.0);
+    assert!(attribute(turn, "jackfield.duration_ms").as_u64().is_some());
+    assert_eq!(attribute(of("streamjson.system"), "jackfield.cli_version"), json!(version));
+    assert_eq!(attribute(of("streamjson.control.permission_response"), "jackfield.by"), json!("one"));
+    assert!(attribute(of("streamjson.message_chunk"), "gen_ai.response.model").is_string());
+    let tool = of("streamjson.tool_call");
+    assert_eq!(attribute(tool, "gen_ai.operation.name"), json!("execute_tool"));
+    let payloads = collector.spans.iter().flat_map(|span| &span.events);
+    assert!(!payloads.into_iter().any(|(name, _)| name == "raw" || name == "normalized"), "they are off");
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_with_a_tool_a_permission_and_a_subagent_is_one_tree_with_the_older_cli() {
+    a_whole_turn(OLDER_VERSION, "Task").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_with_a_tool_a_permission_and_a_subagent_is_one_tree_with_the_newer_cli() {
+    a_whole_turn(NEWER_VERSION, "Task").await;
+}
+
+/// A text that stops in the middle and waits.
+fn halting() -> Vec<Reply> {
+    let text = Content::Text { text: "one two three four five six".to_owned() };
+    let gate = Some(BlockGate { name: "never".to_owned(), after: 2 });
+    vec![Reply { blocks: vec![Block { gate, ..Block::new(text) }], ..Reply::default() }]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_turn_leaves_no_span_open() {
+    let mut collector = Collector::start().await;
+    let (mut place, _api) = Place::real(NEWER_VERSION, halting()).await;
+    collector.wanted_by(&mut place);
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("go")).await.unwrap();
+    socket.until(&id, |body| matches!(body, Body::MessageChunk(_))).await;
+    socket.give(Some(&id), Interrupt {}).await.unwrap();
+    collector.until("streamjson.prompt", 1).await;
+    check(&collector.spans, "-");
+    let tree = collector.tree();
+    assert!(tree.starts_with("prompt interrupted interrupted\n"), "{tree}");
+    assert!(tree.contains("\n  message_chunk "), "{tree}");
+    assert!(tree.contains("\n  complete\n"), "{tree}");
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_turn_says_what_failed() {
+    let mut collector = Collector::start().await;
+    let error =
+        json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no such thing"}});
+    let http = HttpError { status: 400, body: error, headers: BTreeMap::new() };
+    let failing = Reply { http: Some(http), ..Reply::default() };
+    let (mut place, _api) = Place::real(NEWER_VERSION, vec![failing]).await;
+    collector.wanted_by(&mut place);
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("go")).await.unwrap();
+    let failed = socket.until(&id, |body| matches!(body, Body::Error(_))).await;
+    let Body::Error(failed) = failed.body else { unreachable!() };
+    collector.until("streamjson.prompt", 1).await;
+    check(&collector.spans, "-");
+    let turn = collector.spans.iter().find(|span| span.name == "streamjson.prompt").unwrap();
+    assert_eq!(turn.attributes["error.type"], json!(failed.code));
+    assert_eq!(turn.attributes["jackfield.outcome"], json!("failed"));
+    assert_eq!(turn.failed.as_deref(), Some(failed.error.as_str()));
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_cli_leaves_no_span_open() {
+    let mut collector = Collector::start().await;
+    let (mut place, _api) = Place::real(NEWER_VERSION, subagent()).await;
+    collector.wanted_by(&mut place);
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt(PROMPT)).await.unwrap();
+    socket.asked(&id).await;
+    processes::signal(cli(&place), Signal::KILL);
+    collector.until("streamjson.prompt", 1).await;
+    check(&collector.spans, "-");
+    let tree = collector.tree();
+    let but_context: Vec<&str> = tree.lines().filter(|line| line.trim() != "context_window").collect();
+    let expected = "\
+prompt failed crashed
+  system
+  tool_call Task error tool_error
+    control.control_request.can_use_tool Write lost
+      control.permission_response lost
+    tool_call Write unfinished
+";
+    assert_eq!(but_context, expected.lines().collect::<Vec<_>>(), "{tree}");
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_ends_in_the_middle_of_a_turn_leaves_no_span_open() {
+    let mut collector = Collector::start().await;
+    let (mut place, _api) = Place::real(NEWER_VERSION, halting()).await;
+    collector.wanted_by(&mut place);
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("go")).await.unwrap();
+    socket.until(&id, |body| matches!(body, Body::MessageChunk(_))).await;
+    assert!(server.stop().await.success());
+    collector.until("streamjson.prompt", 1).await;
+    check(&collector.spans, "-");
+    assert!(collector.tree().contains("\n  message_chunk "), "{}", collector.tree());
+}
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const CALLER: &str = "b7ad6b7169203331";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_goes_from_the_client_through_the_turn_to_the_cli() {
+    let mut collector = Collector::start().await;
+    let (mut place, _api) = Place::real(NEWER_VERSION, vec![Reply::text("one"), Reply::text("two")]).await;
+    collector.wanted_by(&mut place);
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    let traceparent = Some(format!("00-{TRACE}-{CALLER}-01"));
+    let command = GivenCommand { traceparent, ..given(Some(&id), prompt("go")) };
+    socket.send(&ClientFrame::Command(Box::new(command.clone()))).await;
+    socket.answer(&command.id).await.unwrap();
+    socket.completed(&id).await;
+    collector.until("streamjson.prompt", 1).await;
+    check(&collector.spans, CALLER);
+    let turn = collector.spans.iter().find(|span| span.name == "streamjson.prompt").unwrap().clone();
+    assert_eq!((turn.trace.as_str(), turn.parent.as_str()), (TRACE, CALLER));
+    assert!(collector.spans.iter().all(|span| span.trace == TRACE));
+    let environment = std::fs::read(format!("/proc/{}/environ", cli(&place))).unwrap();
+    let told = format!("TRACEPARENT=00-{TRACE}-{}-01", turn.id);
+    assert!(environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes()), "no {told}");
+
+    // The next turn belongs to nobody, and begins a trace of its own.
+    socket.give(Some(&id), prompt("again")).await.unwrap();
+    socket.completed(&id).await;
+    collector.until("streamjson.prompt", 2).await;
+    let next = collector.spans.iter().rfind(|span| span.name == "streamjson.prompt").unwrap();
+    assert!(next.parent.is_empty() && next.trace != TRACE, "{next:?}");
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_variables_nothing_is_told_to_anybody() {
+    let (place, _api) = Place::real(NEWER_VERSION, vec![Reply::text("one")]).await;
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("go")).await.unwrap();
+    socket.completed(&id).await;
+    let environment = std::fs::read(format!("/proc/{}/environ", cli(&place))).unwrap();
+    assert!(!String::from_utf8_lossy(&environment).contains("TRACEPARENT"));
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_that_is_away_holds_nothing_up() {
+    let mut place = Place::demo();
+    place.environment.insert("OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(), "http://127.0.0.1:1".to_owned());
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    for _ in 0..3 {
+        socket.give(Some(&id), prompt("hello")).await.unwrap();
+        socket.completed(&id).await;
+    }
+    let value: Value = json!(socket.events(&id).len());
+    assert!(value.as_u64().unwrap() > 10);
+    assert!(server.stop().await.success());
+}

@@ -1,0 +1,164 @@
+//! The client of the benchmark: one agent as its child, one session, and the clocks.
+//!
+//! It looks at an update no closer than it must to count it. The one rule it keeps: the processor time and the memory
+//! are the agent's own, as the kernel counts them, never the client's or the CLI's.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jackfield_testkit::processes;
+use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use crate::bench::BenchError;
+use crate::process;
+
+/// How long an agent may take to leave after its input has ended.
+const LEAVING: Duration = Duration::from_secs(5);
+const BUFFER: usize = 256 * 1024;
+
+/// An agent that runs, and its session.
+pub(super) struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    clock: ClockId,
+    calls: u64,
+    session: Value,
+    line: Vec<u8>,
+}
+
+/// What a turn was like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) updates: u64,
+    pub(super) cpu: Duration,
+    pub(super) wall: Duration,
+    /// From the prompt to its first update.
+    pub(super) first: Duration,
+}
+
+impl Client {
+    /// Starts an agent; gives the time until it has answered `initialize` too.
+    pub(super) fn start(mut command: Command) -> Result<(Self, Duration), BenchError> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let begun = Instant::now();
+        let mut child = command.spawn().map_err(|source| process::not_started(&command, source))?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (stdin, stdout) = pipes.ok_or_else(|| missing("the pipes", "a new process"))?;
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
+        let clock = clock_getcpuclockid(pid).map_err(|error| file("read the agent's clock")(error.into()))?;
+        let stdout = BufReader::with_capacity(BUFFER, stdout);
+        let (stdin, session, line) = (Some(stdin), Value::Null, Vec::new());
+        let mut client = Self { child, stdin, stdout, clock, calls: 0, session, line };
+        client.call("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }))?;
+        Ok((client, begun.elapsed()))
+    }
+
+    /// Makes the session.
+    pub(super) fn session(&mut self, folder: &Path) -> Result<(), BenchError> {
+        let made = self.call("session/new", &json!({ "cwd": folder, "mcpServers": [] }))?;
+        self.session = made["sessionId"].clone();
+        Ok(())
+    }
+
+    /// Says something and reads up to the answer, so long for each update.
+    pub(super) fn turn(&mut self, spin: Duration) -> Result<Turn, BenchError> {
+        let prompt = json!([{ "type": "text", "text": "Go on." }]);
+        let cpu = self.processor_time()?;
+        let begun = Instant::now();
+        let call = self.say("session/prompt", &json!({ "sessionId": self.session, "prompt": prompt }))?;
+        let (mut updates, mut first) = (0, None);
+        while !self.hear(call)? {
+            updates += 1;
+            first.get_or_insert_with(|| begun.elapsed());
+            let until = Instant::now() + spin;
+            while Instant::now() < until {
+                std::hint::spin_loop();
+            }
+        }
+        let (wall, cpu) = (begun.elapsed(), self.processor_time()?.saturating_sub(cpu));
+        self.result()?;
+        Ok(Turn { updates, cpu, wall, first: first.unwrap_or(wall) })
+    }
+
+    /// The most memory it ever had, in kilobytes.
+    pub(super) fn peak(&self) -> Result<f64, BenchError> {
+        let status = format!("/proc/{}/status", self.child.id());
+        let text = fs::read_to_string(&status).map_err(file("read the agent's memory"))?;
+        let value = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let value = value.and_then(|value| value.trim().trim_end_matches(" kB").parse().ok());
+        value.ok_or_else(|| missing("the peak", &status))
+    }
+
+    fn call(&mut self, method: &str, params: &Value) -> Result<Value, BenchError> {
+        let call = self.say(method, params)?;
+        while !self.hear(call)? {}
+        self.result()
+    }
+
+    fn say(&mut self, method: &str, params: &Value) -> Result<u64, BenchError> {
+        self.calls += 1;
+        let line = json!({ "jsonrpc": "2.0", "id": self.calls, "method": method, "params": params });
+        let stdin = self.stdin.as_mut().ok_or_else(|| missing("the input", "an agent that has left"))?;
+        stdin.write_all(format!("{line}\n").as_bytes()).map_err(file("speak to the agent"))?;
+        Ok(self.calls)
+    }
+
+    /// Reads a line; whether it is the answer of the call.
+    fn hear(&mut self, call: u64) -> Result<bool, BenchError> {
+        self.line.clear();
+        let read = self.stdout.read_until(b'\n', &mut self.line).map_err(file("hear the agent"))?;
+        if read == 0 {
+            return Err(missing("an answer", "what an agent said that has left"));
+        }
+        // Updates are long and many; answers are not.
+        let is_update = memchr::memmem::find(&self.line, br#""session/update""#).is_some();
+        if is_update {
+            return Ok(false);
+        }
+        let message: Value = serde_json::from_slice(&self.line).unwrap_or_default();
+        Ok(message["id"] == call && message.get("method").is_none())
+    }
+
+    fn result(&self) -> Result<Value, BenchError> {
+        let message: Value = serde_json::from_slice(&self.line).unwrap_or_default();
+        let failed = || missing("a result", &String::from_utf8_lossy(&self.line));
+        message.get("result").cloned().ok_or_else(failed)
+    }
+
+    fn processor_time(&self) -> Result<Duration, BenchError> {
+        let time = clock_gettime(self.clock).map_err(|error| file("read the agent's clock")(error.into()))?;
+        Ok(time.into())
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        let begun = Instant::now();
+        while begun.elapsed() < LEAVING {
+            if matches!(self.child.try_wait(), Ok(Some(_))) {
+                return;
+            }
+            #[expect(clippy::disallowed_methods, reason = "a program that does nothing else")]
+            thread::sleep(Duration::from_millis(5));
+        }
+        // Not every agent leaves by itself, nor takes its CLIs along.
+        processes::kill_tree(self.child.id());
+        let _ = self.child.wait();
+    }
+}
+
+fn missing(what: &'static str, place: &str) -> BenchError {
+    BenchError::Missing { what, place: place.to_owned() }
+}
+
+fn file(doing: &'static str) -> impl FnOnce(io::Error) -> BenchError {
+    move |source| BenchError::File { doing: doing.to_owned(), source }
+}

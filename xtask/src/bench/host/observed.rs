@@ -1,0 +1,193 @@
+//! What watching a host costs: the same turn with everything off and with everything on.
+//!
+//! Off means no traces, no figures, no log, no debug files; on means all of them, with what was said in the spans and a
+//! collector that takes them. The one rule it keeps: both are measured in turns, because the machine is never the same
+//! twice.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use super::FAST_DELTAS;
+use super::serving::{self, Place, Serving};
+use crate::bench::{BenchError, median};
+use crate::process;
+
+const OFF: &str = "[log]\nlevel = \"off\"\n[metrics]\nenabled = false\n";
+const ON: &str = "[log]\nlevel = \"info\"\n[metrics]\nenabled = true\n[traces]\npayloads = true\n\
+                  [debug]\nagent_messages = true\n";
+/// Everything but the debug files, which write all that is said a second and a third time.
+const WITHOUT_FILES: &str = "[log]\nlevel = \"info\"\n[metrics]\nenabled = true\n[traces]\npayloads = true\n";
+
+/// The parts of the program that only watch, as their functions are called in a profile.
+const WATCHING: [&str; 6] = [
+    "jackfield_observe::",
+    "jackfield_host::channel::observed",
+    "jackfield_host::channel::watcher",
+    "jackfield_host::said",
+    "jackfield_host::debug_files",
+    "jackfield_sdk::journal",
+];
+/// Deltas in the turns under valgrind.
+const COUNTED: [u32; 2] = [2_000, 12_000];
+
+/// Measures, prints.
+pub(crate) fn run(repetitions: usize) -> Result<(), BenchError> {
+    let place = Place::new()?;
+    let collector = Collector::begin().map_err(serving::failed("listen as a collector"))?;
+    let cases = [("everything off", OFF), ("without debug files", WITHOUT_FILES), ("everything on", ON)];
+    let mut seconds = vec![Vec::new(); cases.len()];
+    // The first round only warms the caches.
+    for round in 0..=repetitions.max(1) {
+        for (at, (name, config)) in cases.into_iter().enumerate() {
+            let variables = variables(&place, name, config, &collector, FAST_DELTAS)?;
+            let serving = Serving::start(&place, &place.data(&format!("{at}-{round}")), &variables)?;
+            let report = serving.turn(1, 0)?;
+            serving.stop()?;
+            if round > 0 {
+                seconds[at].push(report.cpu_seconds);
+            }
+        }
+    }
+    println!("\n## Watching the host\n");
+    println!("A turn of {FAST_DELTAS} deltas at full speed, {repetitions} repetitions in turns, medians:\n");
+    println!("| | CPU s | to everything off |");
+    println!("|---|---|---|");
+    let off = median(seconds[0].iter().copied());
+    for ((name, _), seconds) in cases.into_iter().zip(&seconds) {
+        let seconds = median(seconds.iter().copied());
+        println!("| {name} | {seconds:.3} | {:+.1} % |", 100.0 * (seconds / off - 1.0));
+    }
+    println!(
+        "\n{} requests with spans were taken by the collector.",
+        collector.taken.load(Ordering::Relaxed)
+    );
+    instructions(&place, &collector)
+}
+
+/// How many instructions of a turn with everything off are in parts that only watch.
+fn instructions(place: &Place, collector: &Collector) -> Result<(), BenchError> {
+    let [few, many] = COUNTED;
+    let (less, more) = (counted(place, collector, few)?, counted(place, collector, many)?);
+    #[allow(clippy::cast_precision_loss, reason = "instructions of a turn fit")]
+    let each = |less: u64, more: u64| more.saturating_sub(less) as f64 / f64::from(many - few);
+    let (whole, watching) = (each(less.0, more.0), each(less.1, more.1));
+    println!(
+        "\nEverything off, instructions of the host per delta (callgrind): {whole:.0}; of these in parts that only"
+    );
+    println!("watch: {watching:.1} ({:.2} %).", 100.0 * watching / whole);
+    Ok(())
+}
+
+/// All instructions of a turn, and those in parts that only watch.
+fn counted(place: &Place, collector: &Collector, deltas: u32) -> Result<(u64, u64), BenchError> {
+    let profile = place.data(&format!("profile-{deltas}"));
+    let variables = variables(place, "everything off", OFF, collector, deltas)?;
+    let serving = Serving::start_under(
+        place,
+        &place.data(&format!("counted-{deltas}")),
+        &variables,
+        &["valgrind", "--quiet", "--tool=callgrind", &format!("--callgrind-out-file={}", profile.display())],
+    )?;
+    serving.turn(1, 0)?;
+    serving.stop()?;
+    let mut annotate = Command::new("callgrind_annotate");
+    annotate.args(["--threshold=100", "--inclusive=no", "--show-percs=no"]).arg(&profile);
+    let written = process::capture(&mut annotate)?;
+    let mut all = 0;
+    let mut watching = 0;
+    for line in written.lines() {
+        let Some((number, rest)) = line.trim_start().split_once(' ') else { continue };
+        let Ok(number) = number.replace(',', "").parse::<u64>() else { continue };
+        if rest.contains("PROGRAM TOTALS") {
+            all = number;
+        } else if WATCHING.iter().any(|part| rest.contains(part)) {
+            watching += number;
+        }
+    }
+    if all == 0 {
+        return Err(BenchError::Missing { what: "the total", place: "the profile of valgrind".to_owned() });
+    }
+    Ok((all, watching))
+}
+
+fn variables(
+    place: &Place,
+    name: &str,
+    config: &str,
+    collector: &Collector,
+    deltas: u32,
+) -> Result<Vec<(&'static str, String)>, BenchError> {
+    let file: PathBuf = place.data(&format!("{}.toml", name.replace(' ', "-")));
+    fs::write(&file, config).map_err(serving::failed("write a configuration"))?;
+    let mut variables =
+        vec![("FAKE_DELTAS", deltas.to_string()), ("JACKFIELD_CONFIG", file.to_string_lossy().into_owned())];
+    if config != OFF {
+        variables.push(("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", collector.address)));
+    }
+    Ok(variables)
+}
+
+/// Somebody who takes spans and looks at none of them.
+struct Collector {
+    address: std::net::SocketAddr,
+    taken: Arc<AtomicU64>,
+}
+
+impl Collector {
+    fn begin() -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let taken = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&taken);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let counted = Arc::clone(&counted);
+                // One that breaks off is missing in the count.
+                thread::spawn(move || drop(take(stream, &counted)));
+            }
+        });
+        Ok(Self { address, taken })
+    }
+}
+
+/// Takes requests until there are no more.
+fn take(mut stream: TcpStream, taken: &AtomicU64) -> std::io::Result<()> {
+    let mut bytes = Vec::new();
+    loop {
+        let end = loop {
+            if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+                break at + 4;
+            }
+            if !more(&mut stream, &mut bytes)? {
+                return Ok(());
+            }
+        };
+        let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
+        let length =
+            head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+        let whole = end + length.unwrap_or(0);
+        while bytes.len() < whole {
+            if !more(&mut stream, &mut bytes)? {
+                return Ok(());
+            }
+        }
+        bytes.drain(..whole);
+        taken.fetch_add(1, Ordering::Relaxed);
+        stream.write_all(
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0\r\n\r\n",
+        )?;
+    }
+}
+
+fn more(stream: &mut TcpStream, held: &mut Vec<u8>) -> std::io::Result<bool> {
+    let mut bytes = [0; 16 * 1024];
+    let read = stream.read(&mut bytes)?;
+    held.extend_from_slice(&bytes[..read]);
+    Ok(read > 0)
+}
