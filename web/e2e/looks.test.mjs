@@ -1,25 +1,15 @@
 // Every screen in both colour schemes and on a phone: nothing serious for axe, nothing wider than the window. With
 // SCREENSHOTS=1 the pictures for the documents are taken on the way.
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { findings } from "./axe.mjs";
 import { begin, cachedClaude, card, Host, launch, open, say, turnEnds } from "./stage.mjs";
 
-const pictures = new URL("../screenshots/", import.meta.url).pathname;
-
-const SHOWN = new Set([
-  "new-session",
-  "sessions",
-  "conversation",
-  "permission",
-  "plan",
-  "changes",
-  "debugger",
-  "settings-usage",
-  "settings-devices",
-]);
+// Taken are those that the README shows.
+const pictures = new URL("../../docs/pictures/", import.meta.url).pathname;
+const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 
 const LOOKS = [
   { name: "light", options: { colorScheme: "light", viewport: { width: 1280, height: 820 } } },
@@ -69,9 +59,11 @@ describe("how it looks", () => {
       const found = [];
       const look = async (screen) => {
         found.push(...(await findings(page, screen)));
-        if (process.env.SCREENSHOTS && name !== "calm" && SHOWN.has(screen)) {
-          mkdirSync(pictures, { recursive: true });
-          await page.screenshot({ path: `${pictures}${screen}-${name}.png` });
+        const picture = `${screen}-${name}.webp`;
+        if (process.env.SCREENSHOTS && readme.includes(`pictures/${picture}`)) {
+          const session = await context.newCDPSession(page);
+          const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 85 });
+          writeFileSync(pictures + picture, Buffer.from(data, "base64"));
         }
       };
       const home = async () => {
