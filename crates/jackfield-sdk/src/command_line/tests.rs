@@ -171,7 +171,7 @@ fn each_option_becomes_its_flag() {
 --tools=
 --allowedTools=Bash(git log *)
 --allowedTools=Edit
---mcp-config={{"mcpServers":{{"tools":{{"args":["-y"],"command":"x","type":"stdio"}}}}}}
+--mcp-config={{"mcpServers":{{"tools":{{"type":"stdio","command":"x","args":["-y"]}}}}}}
 --mcp-config=./{{}}
 --disable-slash-commands
 --setting-sources=user,local
