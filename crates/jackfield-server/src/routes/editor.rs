@@ -25,7 +25,7 @@ pub(crate) async fn editor(State(server): State<Server>) -> Result<Json<EditorSt
 
 /// A proposed change, whole.
 #[utoipa::path(
-    get, path = "/api/editor/diffs/{diff_id}", tag = "editor",
+    get, path = "/api/editor/diffs/{diff_id}", operation_id = "editor_diff", tag = "editor",
     params(("diff_id" = u64, Path, description = "The change")),
     responses(
         (status = 200, description = "Its texts", body = ref("#/components/schemas/EditorDiffContent")),
@@ -69,7 +69,7 @@ pub(crate) async fn decide(
 
 /// A file that was shown, as it was then.
 #[utoipa::path(
-    get, path = "/api/editor/files/{file_id}", tag = "editor",
+    get, path = "/api/editor/files/{file_id}", operation_id = "editor_file", tag = "editor",
     params(("file_id" = u64, Path, description = "The file")),
     responses(
         (status = 200, description = "Its text", body = ref("#/components/schemas/EditorFileContent")),

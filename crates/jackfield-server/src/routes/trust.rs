@@ -53,7 +53,7 @@ pub(crate) async fn set_trust(
 
 /// What was said to folders.
 #[utoipa::path(
-    get, path = "/api/trust/folders", tag = "files",
+    get, path = "/api/trust/folders", operation_id = "trusted_folders", tag = "files",
     responses((status = 200, description = "Folder by folder", body = ref("#/components/schemas/FolderVerdicts")))
 )]
 pub(crate) async fn folders(State(server): State<Server>) -> Result<Json<FolderVerdicts>, Refusal> {
