@@ -81,6 +81,9 @@ impl Doctor {
         }
         runtime.block_on(cli::check(&effective, &environment, limit, &mut report))?;
         report.add(surroundings::data_folder(&effective.config))?;
+        if let Some(check) = surroundings::disk(&effective.config) {
+            report.add(check)?;
+        }
         report.add(surroundings::port(effective.config.server.listen))?;
         report.add(runtime.block_on(surroundings::git(&environment, limit)))?;
         report.add(surroundings::terminal(&environment, &io::stdout()))?;

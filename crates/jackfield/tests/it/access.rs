@@ -28,7 +28,8 @@ fn send(server: &str, line: &str, headers: &str, body: &str) -> String {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let head = format!("{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}");
     let length = body.len();
-    write!(stream, "{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+    let whole = format!("{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}");
+    stream.write_all(whole.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer

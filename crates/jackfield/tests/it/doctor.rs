@@ -142,7 +142,9 @@ fn the_real_clis_without_a_login_are_told_to_log_in() {
         let lines: Vec<&str> = finished.out.lines().collect();
         let at = lines.iter().position(|line| *line == "✗ login         the CLI is not logged in").unwrap();
         assert_eq!(lines[at + 1], "                → run `claude auth login`, or set ANTHROPIC_API_KEY");
-        assert_eq!(lines.last(), Some(&"1 problem"));
+        // The machine's own disk may be full: that is no business of this test.
+        let problems = lines.iter().filter(|line| line.starts_with('✗') && !line.starts_with("✗ disk"));
+        assert_eq!(problems.count(), 1, "{}", finished.out);
     }
 }
 

@@ -77,7 +77,9 @@ pub(crate) fn ask(data: &Path, line: &str, body: &Value) -> String {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let body = body.to_string();
     let head = format!("{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json");
-    write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    // In one piece: a server that answers after the head alone may have closed before the rest is written.
+    let whole = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(whole.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
@@ -93,8 +95,8 @@ fn lets_in(link: &str) -> bool {
     let body = json!({ "ticket": ticket }).to_string();
     let head = format!("POST /api/login HTTP/1.1\r\nhost: {host}\r\nconnection: close");
     let length = body.len();
-    write!(stream, "{head}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
-        .unwrap();
+    let whole = format!("{head}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}");
+    stream.write_all(whole.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer.starts_with("HTTP/1.1 200")

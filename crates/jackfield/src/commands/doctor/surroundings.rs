@@ -72,13 +72,33 @@ pub(super) fn data_folder(config: &Config) -> Check {
             );
         }
     }
-    let free = statvfs(existing).map_or(u64::MAX, |space| space.f_bavail.saturating_mul(space.f_frsize));
-    let says = format!("{shown} has {} MB of free space", free >> 20);
+    if existing == folder {
+        Check::ok(NAME, "writable", format!("{shown} is yours alone"))
+    } else {
+        Check::ok(NAME, "not_there", format!("{shown} will be made when it is needed"))
+    }
+}
+
+/// Whether there is room for the data folder, if it is known where that is.
+pub(super) fn disk(config: &Config) -> Option<Check> {
+    let existing = config.data_folder().ok()?.ancestors().find(|folder| folder.exists())?;
+    let space = statvfs(existing).ok()?;
+    Some(room(space.f_bavail.saturating_mul(space.f_frsize)))
+}
+
+/// What so many free bytes are good for.
+fn room(free: u64) -> Check {
+    const NAME: &str = "disk";
+    let says = format!("{} MB are free for the data folder", free >> 20);
     match free {
-        ..TOO_LITTLE => problem("full", says, "make room on that disk, or choose another folder".to_owned()),
+        ..TOO_LITTLE => Check::problem(
+            NAME,
+            "full",
+            says,
+            "make room on that disk, or choose another folder for the data",
+        ),
         TOO_LITTLE..LITTLE => Check::remark(NAME, "nearly_full", says, "make room on that disk soon"),
-        _ if existing == folder => Check::ok(NAME, "writable", says),
-        _ => Check::ok(NAME, "not_there", format!("{shown} will be made when it is needed")),
+        _ => Check::ok(NAME, "roomy", says),
     }
 }
 
@@ -153,5 +173,18 @@ pub(super) fn terminal(environment: &Environment, output: &impl IsTerminal) -> C
             "the terminal does not say what it can do, so there are no colours",
             "set TERM, as a rule to `xterm-256color`",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_room_is_told_before_it_is_too_little() {
+        let told = |free| serde_json::to_value(room(free)).unwrap()["code"].as_str().unwrap().to_owned();
+        assert_eq!([0, TOO_LITTLE - 1].map(told), ["full", "full"]);
+        assert_eq!([TOO_LITTLE, LITTLE - 1].map(told), ["nearly_full", "nearly_full"]);
+        assert_eq!([LITTLE, u64::MAX].map(told), ["roomy", "roomy"]);
     }
 }
