@@ -1934,7 +1934,7 @@ export type Trigger = "prompt" | "command" | "background";
 export type TurnFigures = {
   /** What this turn cost. */
   cost_usd: number,
-  /** What this run has cost so far. */
+  /** What the CLI counts as spent so far: in this run, and with newer CLIs in the runs before that ended in peace. */
   total_cost_usd: number,
   /** How long it took. */
   duration_ms: number,

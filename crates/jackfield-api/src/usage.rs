@@ -33,7 +33,7 @@ pub struct Complete {
 pub struct TurnFigures {
     /// What this turn cost.
     pub cost_usd: f64,
-    /// What this run has cost so far.
+    /// What the CLI counts as spent so far: in this run, and with newer CLIs in the runs before that ended in peace.
     pub total_cost_usd: f64,
     /// How long it took.
     pub duration_ms: u64,

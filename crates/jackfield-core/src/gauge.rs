@@ -1,6 +1,6 @@
 //! What is counted: how full the context is, and what a turn costs.
 //!
-//! The CLI's cost is cumulative over its process and its token counts are provisional on assistant lines;
+//! The CLI's cost is cumulative over its process, for newer ones over those before it too, and its token counts are provisional on assistant lines;
 //! here they become per-turn figures and one number for the context. Subagents do not count: their context
 //! is not the conversation's.
 
@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jackfield_api as api;
 use jackfield_wire::{Usage, UsageByModel};
+use serde::{Deserialize, Serialize};
 
 use api::usage::ContextWindow;
 
@@ -105,20 +106,27 @@ impl ContextGauge {
     }
 }
 
-/// A count of a process that only grows, read as steps.
-#[derive(Debug, Default)]
-pub(crate) struct Meter {
-    cost_usd: f64,
-    api_ms: u64,
+/// What a conversation had cost at some time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Dollars.
+    pub cost_usd: f64,
+    /// How long the API took.
+    pub api_ms: u64,
 }
+
+/// A count that only grows, read as steps. It begins where its process began to count.
+#[derive(Debug)]
+pub(crate) struct Meter(pub(crate) Spent);
 
 impl Meter {
     /// What has come since the last reading. A count that fell has begun anew.
-    pub(crate) fn step(&mut self, total_cost_usd: f64, total_api_ms: u64) -> (f64, u64) {
-        let cost =
-            if total_cost_usd >= self.cost_usd { total_cost_usd - self.cost_usd } else { total_cost_usd };
-        let api_ms = total_api_ms.checked_sub(self.api_ms).unwrap_or(total_api_ms);
-        (self.cost_usd, self.api_ms) = (total_cost_usd, total_api_ms);
-        (cost, api_ms)
+    pub(crate) fn step(&mut self, total: Spent) -> Spent {
+        let before = std::mem::replace(&mut self.0, total);
+        let cost_usd = total.cost_usd - before.cost_usd;
+        Spent {
+            cost_usd: if cost_usd < 0.0 { total.cost_usd } else { cost_usd },
+            api_ms: total.api_ms.checked_sub(before.api_ms).unwrap_or(total.api_ms),
+        }
     }
 }

@@ -9,6 +9,8 @@ use jackfield_api as api;
 use jackfield_wire as wire;
 use wire::Raw;
 
+use crate::gauge::Spent;
+
 /// Something that happened.
 #[derive(Debug, Clone)]
 pub enum Input<'a> {
@@ -72,7 +74,7 @@ pub enum Output {
 }
 
 /// How a CLI process was started, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Launch {
     /// Where its conversation comes from.
     pub origin: api::session::SessionOrigin,
@@ -82,6 +84,8 @@ pub struct Launch {
     pub claude_code_version: Option<String>,
     /// Whether its input is seen too. If not, prompts and answers are guessed from its output.
     pub input_seen: InputSeen,
+    /// Where its counts begin: nothing, unless it counts on from a run before.
+    pub spent: Spent,
 }
 
 /// Whether the CLI's input is part of what the machine sees.
@@ -101,6 +105,7 @@ impl Launch {
             cli_session_id: None,
             claude_code_version: None,
             input_seen: InputSeen::OutputOnly,
+            spent: Spent::default(),
         }
     }
 
@@ -121,7 +126,7 @@ impl Launch {
         } else {
             SessionOrigin::New
         };
-        Self { origin, cli_session_id: None, claude_code_version: None, input_seen: InputSeen::Both }
+        Self { origin, input_seen: InputSeen::Both, ..Self::output_only() }
     }
 }
 

@@ -11,6 +11,7 @@ use jackfield_api::{Timestamp, ToolCallId};
 use jackfield_wire as wire;
 use serde::{Deserialize, Serialize};
 
+use crate::gauge::Spent;
 use crate::input::{By, Exit, FileChange, Input, Launch, Signal};
 use crate::session::Session;
 
@@ -70,6 +71,12 @@ struct LaunchMeta {
     cli_session_id: Option<String>,
     claude_code_version: Option<String>,
     output_only: bool,
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    spent: Spent,
+}
+
+fn is_nothing(spent: &Spent) -> bool {
+    *spent == Spent::default()
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -145,6 +152,7 @@ impl Meta {
                     cli_session_id: launch.cli_session_id.clone(),
                     claude_code_version: launch.claude_code_version.clone(),
                     output_only: launch.input_seen == crate::input::InputSeen::OutputOnly,
+                    spent: launch.spent,
                 });
             }
             Input::LongLine { length } => meta.long_line = Some(*length),
@@ -183,6 +191,7 @@ impl Meta {
             let mut launch = Launch::from_arguments(&self.args);
             if let Some(told) = self.launch {
                 launch.origin = told.origin;
+                launch.spent = told.spent;
                 launch.cli_session_id = told.cli_session_id;
                 launch.claude_code_version = told.claude_code_version;
                 if told.output_only {

@@ -39,6 +39,7 @@ pub mod transcript;
 mod words;
 
 pub use calls::RESULT_HOOK;
+pub use gauge::Spent;
 pub use input::{By, CallId, CommandId, Exit, HostCall, HostReply, Input, Launch, Output, Signal};
 pub use session::{Options, Session};
 pub use tools::{FILE_TOOLS, is_read_only};

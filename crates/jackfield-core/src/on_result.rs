@@ -10,6 +10,7 @@ use api::conversation::ItemOutcome;
 use api::usage::{Complete, PermissionDenial, TurnFigures};
 use wire::{ResultMessage, ResultSubtype};
 
+use crate::gauge::Spent;
 use crate::run::Phase;
 use crate::session::Session;
 use crate::words;
@@ -47,14 +48,15 @@ impl Session {
         if !failed && pending.is_some() {
             self.uuids.safe = pending;
         }
-        let (cost_usd, duration_api_ms) = run.meter.step(line.total_cost_usd, line.duration_api_ms);
+        let total = Spent { cost_usd: line.total_cost_usd, api_ms: line.duration_api_ms };
+        let spent = run.meter.step(total);
         let usage = line.usage.clone().unwrap_or_default();
         self.out.event(Complete {
             data: TurnFigures {
-                cost_usd,
+                cost_usd: spent.cost_usd,
                 total_cost_usd: line.total_cost_usd,
                 duration_ms: line.duration_ms,
-                duration_api_ms,
+                duration_api_ms: spent.api_ms,
                 num_turns: line.num_turns,
                 input_tokens: usage.input_tokens,
                 output_tokens: usage.output_tokens,

@@ -105,6 +105,7 @@ pub(crate) enum Step {
 impl Run {
     pub(crate) fn new(launch: Launch) -> Self {
         Self {
+            meter: Meter(launch.spent),
             launch,
             phase: Phase::Starting,
             main: Stream::default(),
@@ -113,7 +114,6 @@ impl Run {
             requests: Requests::default(),
             promises: Promises::default(),
             tasks: Tasks::default(),
-            meter: Meter::default(),
             commands_described: false,
             status: None,
             mode: None,

@@ -14,6 +14,7 @@ use jackfield_api::command::Content;
 use jackfield_api::session::Priority;
 use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Seq, Uuid};
+use jackfield_core::Spent;
 use jackfield_wire::{PermissionMode, SessionId};
 use tokio::time::{Instant, sleep};
 
@@ -229,4 +230,19 @@ async fn messages(options: &Options, id: &SessionId) -> Result<Option<Vec<Uuid>>
         Err(HistoryError::NotFound { .. }) => Ok(None),
         messages => Ok(Some(messages?.iter().map(|message| message.as_str().into()).collect())),
     }
+}
+
+/// What the CLI will count as spent before it has been told anything: what it wrote down of the conversation that it
+/// goes on with. Nothing, if it wrote nothing down.
+pub(crate) async fn spent(options: &Options) -> Spent {
+    let Some(history) = options.history() else { return Spent::default() };
+    let (id, latest, cwd) = (options.resume.clone(), options.continue_latest.is_on(), options.cwd.clone());
+    if id.is_none() && !latest {
+        return Spent::default();
+    }
+    let read = move || {
+        let latest = || history.list_of(&cwd).ok()?.into_iter().next().map(|session| session.id);
+        history.spent(&id.or_else(latest)?).ok()?
+    };
+    tokio::task::spawn_blocking(read).await.ok().flatten().unwrap_or_default()
 }

@@ -14,6 +14,7 @@ mod import;
 mod kinds;
 mod known;
 mod lines;
+mod spent;
 mod summary;
 
 use std::io;
@@ -145,6 +146,12 @@ impl History {
             _ => None,
         };
         Ok(self.read(id)?.branch.into_iter().filter_map(uuid).collect())
+    }
+
+    /// What the conversation had cost when its CLI last ended in peace, if that CLI is one that counts on from there
+    /// when it goes on.
+    pub(crate) fn spent(&self, id: &SessionId) -> Result<Option<jackfield_core::Spent>, HistoryError> {
+        spent::read(&self.files.find(id)?)
     }
 
     /// What the subagents of this session did; old versions of the CLI wrote it into the session's own file

@@ -50,7 +50,8 @@ pub(crate) async fn start(options: Options, callbacks: Callbacks) -> Result<Shar
     let claude = locate::locate(options.claude.as_deref(), &options.first_arguments, &environment).await?;
     let named = named(&options);
     let marker = tree::unique_marker();
-    let (start, launch) = plan(&named, &claude, environment.clone(), &marker)?;
+    let (start, mut launch) = plan(&named, &claude, environment.clone(), &marker)?;
+    launch.spent = conversation::spent(&named).await;
     let lock = own(&named, &inherited, &marker)?;
     let process = match spawn(&start) {
         Ok(process) => process,
@@ -122,7 +123,9 @@ pub(crate) async fn again(
     let options = options.resume(id);
     let marker = tree::unique_marker();
     let environment = environment::environment(std::env::vars_os(), &options);
-    let (start, launch) = plan(&options, &origin.claude, environment, &marker).map_err(StartError::from)?;
+    let (start, mut launch) =
+        plan(&options, &origin.claude, environment, &marker).map_err(StartError::from)?;
+    launch.spent = conversation::spent(&options).await;
     if let Some(lock) = lock {
         lock.note_run(&marker).map_err(StartError::from)?;
     }

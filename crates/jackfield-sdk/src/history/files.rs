@@ -224,7 +224,7 @@ fn remove_folder(path: &Path) -> Result<(), HistoryError> {
     }
 }
 
-fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> HistoryError {
+pub(super) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> HistoryError {
     move |source| HistoryError::File { doing, path: path.to_owned(), source }
 }
 

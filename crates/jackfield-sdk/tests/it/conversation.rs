@@ -32,6 +32,7 @@ with_both_clis!(
     what_was_answered_and_not_written_cannot_be_resumed,
     a_session_of_a_host_counts_on_in_its_next_run,
     a_wedged_cli_is_ended_and_the_conversation_goes_on,
+    a_turn_is_paid_for_once_whatever_run_it_was_in,
 );
 
 fn refused() -> Reply {
@@ -396,4 +397,27 @@ async fn a_wedged_cli_is_ended_and_the_conversation_goes_on(version: &str) {
     assert_eq!(tags.iter().filter(|tag| **tag == "run_ended").count(), 1);
     let inside = jackfield_testkit::processes::inside(&place.sandbox.places().workspace);
     assert_eq!(inside, Vec::<u32>::new(), "nothing of either is alive");
+}
+
+async fn a_turn_is_paid_for_once_whatever_run_it_was_in(version: &str) {
+    let place = Place::new(version, ["1", "2", "3", "4", "5", "6"].map(Reply::text).to_vec()).await;
+    let cost = async |session: &Session| say(session, "on").await.figures.cost_usd;
+    let session = start(place.options(), Callbacks::new()).await;
+    let once = cost(&session).await;
+    let mut costs = vec![cost(&session).await];
+    session.close().await;
+    // After an end in peace, which is when 2.1.325 writes down what it has counted.
+    let resumed = session.resume().await.unwrap();
+    costs.push(cost(&resumed).await);
+    let last = say(&resumed, "on").await.figures.last_message_uuid.unwrap();
+    written(&place, &resumed, &last).await;
+    kill(&resumed).await;
+    // After one that was not.
+    let latest = start(place.options().continue_latest(), Callbacks::new()).await;
+    costs.push(cost(&latest).await);
+    let fork = latest.fork().await.unwrap();
+    costs.push(cost(&fork).await);
+    latest.close().await;
+    fork.close().await;
+    assert!(0.0 < once && costs.iter().all(|cost| (cost - once).abs() < 1e-9), "{once}: {costs:?}");
 }
