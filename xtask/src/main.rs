@@ -60,7 +60,7 @@ enum Command {
     /// Let everything go wrong: for some minutes, or by the seeds of the fault loops.
     Soak(soak::Arguments),
     /// Set up what the tests need, and run everything.
-    Test,
+    Test(test::Arguments),
     /// Check what the house says of itself.
     Tidy,
     /// Build, check and test the page.
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
         Command::Record(arguments) => record::run(arguments).map_err(Into::into),
         Command::Setup => setup::run().map_err(Into::into),
         Command::Soak(arguments) => soak::run(&arguments).map_err(Into::into),
-        Command::Test => test::run().map_err(Into::into),
+        Command::Test(arguments) => test::run(&arguments).map_err(Into::into),
         Command::Tidy => tidy::run().map_err(Into::into),
         Command::Web(arguments) => web::run(&arguments).map_err(Into::into),
     };

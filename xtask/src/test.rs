@@ -57,16 +57,29 @@ const STEPS: &[(&str, Step)] = &[
     ("dependencies", dependencies),
 ];
 
-/// Runs every step.
-pub(crate) fn run() -> Result<(), TestError> {
+/// Which steps.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Go on with this step, after a failure that was mended
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    from: usize,
+}
+
+/// Runs every step, or those that are left.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), TestError> {
     let begun = Instant::now();
     for (number, &(step, action)) in STEPS.iter().enumerate() {
+        if number + 1 < arguments.from {
+            println!("== {}/{} {step}: not run", number + 1, STEPS.len());
+            continue;
+        }
         println!("== {}/{} {step}", number + 1, STEPS.len());
         let step_begun = Instant::now();
         action().map_err(|reason| TestError { step, took: step_begun.elapsed(), reason })?;
         println!("== {step} passed in {:.0?}", step_begun.elapsed());
     }
-    println!("== all {} steps passed in {:.0?}", STEPS.len(), begun.elapsed());
+    let passed = STEPS.len().saturating_sub(arguments.from.saturating_sub(1));
+    println!("== {passed} of {} steps passed in {:.0?}", STEPS.len(), begun.elapsed());
     Ok(())
 }
 

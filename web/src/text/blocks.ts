@@ -1,7 +1,8 @@
 // Markdown as blocks, read again only where it still grows.
 //
-// A block that another one follows never changes any more (but for references to definitions that come later; the
-// finished text is read once as a whole). The one rule it keeps: a piece of text costs what the last block costs.
+// A block never changes any more when the first line of the next one is whole (but for references to definitions that
+// come later; the finished text is read once as a whole). Before that, the line may turn out to belong to it: a lone
+// `2` to `2. two`, the next item of a list. The one rule it keeps: a piece of text costs what the last blocks cost.
 import type { Definition, RootContent } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmFromMarkdown } from "mdast-util-gfm";
@@ -62,11 +63,13 @@ export function readMore(before: Blocks, source: string): Blocks {
       ? fresh
       : [...fresh.slice(0, -1), ...parsed(remend(repaired), last.at)];
   const kept = known.blocks.slice(0, known.settledBlocks);
+  const begun = last !== undefined && !repaired.includes("\n");
+  const open = Math.max(0, fresh.length - (begun ? 2 : 1));
   return {
     source,
-    blocks: [...kept, ...shown],
-    settled: last?.at ?? known.settled,
-    settledBlocks: kept.length + Math.max(0, fresh.length - 1),
+    blocks: [...kept, ...shown.map((block, at) => sameAs(before, kept.length + at, block, source))],
+    settled: fresh[open]?.at ?? known.settled,
+    settledBlocks: kept.length + open,
     definitions: new Map([...known.definitions, ...definitionsIn(fresh)]),
   };
 }
@@ -74,6 +77,19 @@ export function readMore(before: Blocks, source: string): Blocks {
 function parsed(source: string, at: number): Block[] {
   const { children } = fromMarkdown(source, options);
   return children.map((node) => ({ node, at: at + (node.position?.start.offset ?? 0) }));
+}
+
+/** The block that was there before, if it is the same, so that it is not drawn again. */
+function sameAs(before: Blocks, index: number, block: Block, source: string): Block {
+  const old = before.blocks[index];
+  if (old === undefined || old.at !== block.at || old.node.type !== block.node.type) return block;
+  const length = lengthOf(block);
+  const text = source.slice(block.at, block.at + length);
+  return lengthOf(old) === length && before.source.slice(old.at, old.at + length) === text ? old : block;
+}
+
+function lengthOf({ node }: Block): number {
+  return (node.position?.end.offset ?? 0) - (node.position?.start.offset ?? 0);
 }
 
 function definitionsIn(blocks: readonly Block[]): Map<string, Definition> {
