@@ -3,9 +3,11 @@
 //! One loop. Selecting only says what happened (`Woken`); what to do about it is decided by the machine in a
 //! plain call, and the wishes that come out are performed here. Nobody else touches the process.
 
+mod asks;
 mod calls;
 mod pipes;
 mod telling;
+mod wishes;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,13 +19,13 @@ use std::time::{Duration, SystemTime};
 use jackfield_api::command::{Rejection, RejectionCode, Reply, Verdict};
 use jackfield_api::session::RunEndReason;
 use jackfield_api::trouble::NoticeLevel;
-use jackfield_api::{Body, Command, Event, PendingId, Snapshot, Timestamp};
+use jackfield_api::{Event, PendingId, Timestamp};
 use jackfield_core::{
-    By, CallId, CommandId, Exit, HostReply, Input, Launch, Output, Session as Machine, Signal, Transcript,
+    By, CallId, CommandId, Exit, HostReply, Input, Launch, Session as Machine, Signal, Transcript,
 };
 use jackfield_wire::{HostRequest, Line, Lines, OutboundMessage, decode};
 use tokio::process::ChildStdin;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
@@ -35,9 +37,9 @@ use crate::raw::{Direction, RawLines};
 use crate::start::{self, Origin};
 use crate::stderr::StandardError;
 use crate::tail::Recorder;
-use crate::turn::{TurnError, TurnResult, Turns};
+use crate::turn::Turns;
 use crate::writer::{self, Write, Written};
-use crate::{Version, locate};
+pub(crate) use asks::{Answer, Ask};
 use calls::Calls;
 use pipes::{Pipes, give_back, is_pending, read, until};
 
@@ -50,21 +52,6 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// How long standard error waits for a lossless reader too. Then it is read all the same, and some is left out.
 const STUCK: Duration = Duration::from_secs(1);
-
-/// What a handle asks of the task.
-#[derive(Debug)]
-pub(crate) enum Ask {
-    Command(By, Box<Command>, Answer),
-    Request(Box<HostRequest>, Answer),
-    Prompt(By, Box<jackfield_api::command::Prompt>, Answer, oneshot::Sender<Result<TurnResult, TurnError>>),
-    Snapshot(oneshot::Sender<Option<Snapshot>>),
-    Notice(NoticeLevel, String),
-    /// Go on when all handles are gone.
-    Detach,
-}
-
-/// Where an answer goes.
-pub(crate) type Answer = oneshot::Sender<Result<Reply, Rejection>>;
 
 /// A session's task.
 pub(crate) struct Task {
@@ -339,54 +326,6 @@ impl Task {
         }
     }
 
-    fn ask(&mut self, ask: Ask) {
-        match ask {
-            Ask::Command(by, command, answer) => {
-                let id = self.await_answer(answer);
-                match &*command {
-                    Command::Prompt(prompt) => self.progress.sent(prompt),
-                    Command::EditQueued(edit) => self.progress.sent(&edit.with),
-                    Command::SetModel(set) => {
-                        self.choices.insert(id.clone(), Choice::Model(set.model.clone()));
-                    }
-                    Command::SetThinking(set) => {
-                        self.choices.insert(id.clone(), Choice::Thinking(set.max_thinking_tokens));
-                    }
-                    Command::Close(_) => self.closing = true,
-                    _ => {}
-                }
-                self.feed(Input::Command(id, by, *command));
-            }
-            Ask::Request(request, answer) => {
-                let id = self.await_answer(answer);
-                self.feed(Input::Request(id, By::Host, *request));
-            }
-            Ask::Prompt(by, prompt, answer, outcome) => {
-                self.turns.follow(prompt.uuid.clone(), outcome);
-                self.progress.sent(&prompt);
-                let id = self.await_answer(answer);
-                self.feed(Input::Command(id, by, Command::Prompt(prompt)));
-            }
-            Ask::Snapshot(to) => {
-                self.flush();
-                let _ = to.send(self.transcript.as_ref().map(|transcript| transcript.snapshot().clone()));
-            }
-            Ask::Notice(level, text) => self.feed(Input::Notice(level, text)),
-            Ask::Detach => self.detached = true,
-        }
-    }
-
-    fn await_answer(&mut self, answer: Answer) -> CommandId {
-        let id = self.name_command();
-        self.answers.insert(id.clone(), answer);
-        id
-    }
-
-    fn name_command(&mut self) -> CommandId {
-        self.next_command += 1;
-        CommandId(self.next_command.to_string().into())
-    }
-
     fn take_reports(&mut self, written: &mut mpsc::Receiver<Written>) {
         while let Ok(done) = written.try_recv() {
             self.written(done);
@@ -408,94 +347,9 @@ impl Task {
         }
     }
 
-    fn decided(&mut self, pending_id: PendingId, verdict: Option<Verdict>) {
-        self.calls.deciding.remove(&pending_id);
-        if let Some(verdict) = verdict {
-            let answer = self.answer(pending_id, verdict);
-            self.feed(answer);
-        }
-    }
-
-    fn answer(&mut self, pending_id: PendingId, verdict: Verdict) -> Input<'static> {
-        let id = self.name_command();
-        let answer = jackfield_api::command::Answer { pending_id, verdict };
-        Input::Command(id, By::Host, answer.into())
-    }
-
     fn act(&mut self, signal: Signal) {
         self.leash.signal(signal);
         self.feed(Input::Signalled(signal));
-    }
-
-    /// Hands an input to the machine and does what it wants done.
-    fn feed(&mut self, input: Input<'_>) {
-        let now = self.now();
-        self.handle(now, input);
-        while let Some(output) = self.machine.poll() {
-            match output {
-                Output::Event(event) => {
-                    self.recorder.made(event.seq);
-                    self.see(&event);
-                    self.told.push(event);
-                    // The failure of a turn is told together with its end.
-                    let ends = self.told.last().is_some_and(|event| matches!(event.body, Body::Complete(_)));
-                    if self.told.len() >= TOLD && !ends {
-                        self.log.append(&mut self.told);
-                    }
-                }
-                Output::Write(message, by) => self.write(Write::Line(Box::new(message), by)),
-                Output::CloseStdin => self.write(Write::Close),
-                Output::Signal(signal) => {
-                    self.leash.signal(signal);
-                    self.handle(now, Input::Signalled(signal));
-                }
-                Output::Answer(id, result) => {
-                    if let Some(choice) = self.choices.remove(&id)
-                        && result.is_ok()
-                    {
-                        self.progress.chose(choice);
-                    }
-                    self.answered.extend(self.answers.remove(&id).map(|answer| (answer, result)));
-                }
-                Output::Call(id, call) => self.call(id, call),
-                Output::CallWithdrawn(id) => {
-                    if let Some(handle) = self.calls.running.remove(&id) {
-                        handle.abort();
-                    }
-                }
-            }
-        }
-        self.turns.settle();
-    }
-
-    fn write(&mut self, write: Write) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.to_stdin.try_send(write) {
-            // It is so far behind that it does not read any more.
-            self.leash.signal(Signal::Kill);
-            self.handle(self.now(), Input::Signalled(Signal::Kill));
-        }
-    }
-
-    fn see(&mut self, event: &Event) {
-        self.turns.see(event);
-        self.progress.see(event);
-        if let Some(transcript) = &mut self.transcript {
-            transcript.apply(event);
-        }
-        match &event.body {
-            Body::PermissionRequest(request) => self.decide(request),
-            Body::PermissionResolved(over) => self.stop_deciding(over.pending_id),
-            Body::PermissionCancelled(over) => self.stop_deciding(over.pending_id),
-            Body::SessionStatus(status) => {
-                let claude = &self.origin.claude;
-                if status.claude_code_version.parse().is_ok_and(|told: Version| told != claude.version) {
-                    locate::forget(&claude.path);
-                }
-            }
-            Body::Complete(_) => self.resumed = false,
-            Body::RunEnded(end) => self.ended = Some(end.reason),
-            _ => {}
-        }
     }
 
     /// Tells what this wake-up brought.
