@@ -237,6 +237,14 @@ impl Connection {
         self.live().remove(id);
     }
 
+    /// Lets go of a session that takes no more asks; one of the same name that was opened since stays.
+    pub(crate) fn close_ended(&self, id: &SessionId) {
+        let mut live = self.live();
+        if live.get(id).is_some_and(|live| live.asks.is_closed()) {
+            live.remove(id);
+        }
+    }
+
     fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::schema::{
     AgentCapabilities, AuthMethod, AuthMethodAgent, AuthMethodTerminal, ClientCapabilities, Implementation,
     InitializeRequest, InitializeResponse, McpCapabilities, Meta, PromptCapabilities, ProtocolVersion,
-    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
-    SessionListCapabilities, SessionResumeCapabilities,
+    SessionAdditionalDirectoriesCapabilities, SessionCapabilities, SessionCloseCapabilities,
+    SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities, SessionResumeCapabilities,
 };
 use crate::translate::View;
 
@@ -22,6 +22,8 @@ pub(crate) struct Offered {
     pub(crate) view: View,
     /// Whether it can ask for forms to be filled in.
     pub(crate) forms: bool,
+    /// Whether it tells what it has of a file.
+    pub(crate) files: bool,
 }
 
 /// What an editor says of itself.
@@ -33,6 +35,7 @@ pub(crate) fn offered(client: &ClientCapabilities) -> Offered {
             compaction: session.is_some_and(|session| session.compaction.is_some()),
             terminal_output: is_set(client.meta.as_ref(), "terminal_output"),
         },
+        files: client.fs.read_text_file,
         forms: client.elicitation.as_ref().is_some_and(|offers| offers.form.is_some()),
     }
 }
@@ -44,7 +47,8 @@ pub(crate) fn answer(asked: &InitializeRequest, version: &str, login: &[String])
         .resume(SessionResumeCapabilities::new())
         .close(SessionCloseCapabilities::new())
         .delete(SessionDeleteCapabilities::new())
-        .fork(SessionForkCapabilities::new());
+        .fork(SessionForkCapabilities::new())
+        .additional_directories(SessionAdditionalDirectoriesCapabilities::new());
     let capabilities = AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true))

@@ -3,15 +3,42 @@
 //! Resources are told as the CLI knows them: a link as a mention, a text in full behind a mention. The one rule it
 //! keeps: nothing that was said is left out in silence.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use jackfield_api::command::Content;
+use percent_encoding::percent_decode_str;
 
 use crate::rpc::invalid;
 use crate::schema::{ContentBlock, EmbeddedResourceResource, Error};
 
-/// What a prompt says.
-pub(crate) fn content(blocks: Vec<ContentBlock>) -> Result<Vec<Content>, Error> {
+/// The files that a prompt only names: their addresses, and where they lie.
+pub(crate) fn files(blocks: &[ContentBlock]) -> Vec<(String, PathBuf)> {
+    let mut files = Vec::new();
+    for block in blocks {
+        if let ContentBlock::ResourceLink(link) = block
+            && let Some(path) = path(&link.uri)
+            && !files.iter().any(|(uri, _)| *uri == link.uri)
+        {
+            files.push((link.uri.clone(), path));
+        }
+    }
+    files
+}
+
+/// Where the file lies that an address names; lines in it do not matter.
+fn path(uri: &str) -> Option<PathBuf> {
+    let path = uri.strip_prefix("file://")?.split('#').next()?;
+    let path = PathBuf::from(percent_decode_str(path).decode_utf8().ok()?.into_owned());
+    path.is_absolute().then_some(path)
+}
+
+/// What a prompt says, with the texts of files that the editor has not saved, by their addresses.
+pub(crate) fn content(
+    blocks: Vec<ContentBlock>,
+    unsaved: &BTreeMap<String, String>,
+) -> Result<Vec<Content>, Error> {
     let mut content = Vec::new();
     let mut resources = String::new();
     for block in blocks {
@@ -25,6 +52,14 @@ pub(crate) fn content(blocks: Vec<ContentBlock>) -> Result<Vec<Content>, Error> 
             }
             ContentBlock::ResourceLink(link) => {
                 content.push(Content::Text { text: mention(&link.uri, Some(&link.name)) });
+                if let Some(text) = unsaved.get(&link.uri) {
+                    let uri = link.uri.replace('"', "%22");
+                    // Writing to a text cannot fail.
+                    let _ = write!(
+                        resources,
+                        "\n<context ref=\"{uri}\" note=\"as it stands in the editor, not saved yet\">\n{text}\n</context>"
+                    );
+                }
             }
             ContentBlock::Resource(resource) => match resource.resource {
                 EmbeddedResourceResource::TextResourceContents(text) => {
@@ -70,12 +105,12 @@ fn mention(uri: &str, name: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use super::*;
 
     fn read(blocks: &str) -> Result<Vec<Content>, Error> {
-        content(serde_json::from_str(blocks).unwrap())
+        content(serde_json::from_str(blocks).unwrap(), &BTreeMap::new())
     }
 
     fn text(text: &str) -> Content {
@@ -98,6 +133,22 @@ mod tests {
             text("\n<context ref=\"file:///w/b.rs\">\nfn b() {}\n</context>"),
         ];
         assert_eq!(said.unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_not_saved_follows_the_prompt() {
+        let blocks = r#"[{"type":"text","text":"look"},
+            {"type":"resource_link","name":"a b.rs","uri":"file:///w/a%20b.rs#L3:4"},
+            {"type":"resource_link","name":"a b.rs","uri":"file:///w/a%20b.rs#L3:4"},
+            {"type":"resource_link","name":"x","uri":"https://h/x"},
+            {"type":"resource","resource":{"uri":"file:///w/b.rs","text":"fn b() {}"}}]"#;
+        let blocks: Vec<ContentBlock> = serde_json::from_str(blocks).unwrap();
+        let uri = "file:///w/a%20b.rs#L3:4".to_owned();
+        assert_eq!(files(&blocks), [(uri.clone(), PathBuf::from("/w/a b.rs"))]);
+        let said = content(blocks, &BTreeMap::from([(uri, "fn new() {}".to_owned())])).unwrap();
+        let Some(Content::Text { text }) = said.last() else { panic!("{said:?}") };
+        assert!(text.contains("not saved yet\">\nfn new() {}\n</context>"), "{text}");
+        assert!(text.contains("fn b() {}"), "{text}");
     }
 
     #[test]

@@ -6,7 +6,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jackfield_api::command::{CreateSession, Delete, Fork, Mcp, McpAction, RejectionCode, Reply};
+use jackfield_api::command::{
+    CreateSession, Delete, Fork, Mcp, McpAction, RejectionCode, Reply, SetDirectories,
+};
 use jackfield_api::session::SessionOrigin;
 use jackfield_api::{Seq, SessionId as HostId};
 use jackfield_client::{Archived, Client, ClientError, SessionQuery};
@@ -88,6 +90,7 @@ async fn new(connection: &Arc<Connection>, id: &RequestId, asked: NewSessionRequ
     let client = connection.client().await?;
     let create = CreateSession {
         mcp_servers: mcp::servers(asked.mcp_servers)?,
+        directories: folders(&asked.additional_directories)?,
         ..CreateSession::new(folder(&asked.cwd)?)
     };
     let host_id = client.create(create).await.map_err(failure)?;
@@ -107,6 +110,7 @@ async fn new(connection: &Arc<Connection>, id: &RequestId, asked: NewSessionRequ
 async fn load(connection: &Arc<Connection>, id: &RequestId, asked: LoadSessionRequest) -> Result<(), Error> {
     let client = connection.client().await?;
     let servers = mcp::servers(asked.mcp_servers)?;
+    let directories = folders(&asked.additional_directories)?;
     let host_id = find(&client, &asked.session_id, &asked.cwd).await?;
     let opening =
         Opening::prepare(connection, client.clone(), asked.session_id.clone(), host_id.clone()).await?;
@@ -117,7 +121,7 @@ async fn load(connection: &Arc<Connection>, id: &RequestId, asked: LoadSessionRe
     let response =
         LoadSessionResponse::new().modes(begun.settings().modes()).config_options(begun.settings().options());
     connection.peer.respond(id, Ok(response));
-    warm(client, host_id, servers);
+    warm(client, host_id, directories, servers);
     tokio::spawn(begun.run());
     Ok(())
 }
@@ -129,6 +133,7 @@ async fn resume(
 ) -> Result<(), Error> {
     let client = connection.client().await?;
     let servers = mcp::servers(asked.mcp_servers)?;
+    let directories = folders(&asked.additional_directories)?;
     let host_id = find(&client, &asked.session_id, &asked.cwd).await?;
     connection.log.line(&format!("session {} goes on", asked.session_id));
     let (live, begun) = go_on(connection, &client, asked.session_id.clone(), host_id.clone()).await?;
@@ -137,7 +142,7 @@ async fn resume(
         .modes(begun.settings().modes())
         .config_options(begun.settings().options());
     connection.peer.respond(id, Ok(response));
-    warm(client, host_id, servers);
+    warm(client, host_id, directories, servers);
     tokio::spawn(begun.run());
     Ok(())
 }
@@ -145,6 +150,7 @@ async fn resume(
 async fn fork(connection: &Arc<Connection>, id: &RequestId, asked: ForkSessionRequest) -> Result<(), Error> {
     let client = connection.client().await?;
     let servers = mcp::servers(asked.mcp_servers)?;
+    let directories = folders(&asked.additional_directories)?;
     let source = find(&client, &asked.session_id, &asked.cwd).await?;
     let created = client.command(Some(&source), Fork { at: None }).await.map_err(failure)?;
     let Reply::Created(created) = created else {
@@ -158,7 +164,7 @@ async fn fork(connection: &Arc<Connection>, id: &RequestId, asked: ForkSessionRe
         .modes(begun.settings().modes())
         .config_options(begun.settings().options());
     connection.peer.respond(id, Ok(response));
-    warm(client, created.session_id, servers);
+    warm(client, created.session_id, directories, servers);
     tokio::spawn(begun.run());
     Ok(())
 }
@@ -261,13 +267,18 @@ async fn find(client: &Client, name: &SessionId, cwd: &std::path::Path) -> Resul
     })
 }
 
-/// Starts the run that the next prompt will want, with the editor's servers.
-fn warm(client: Client, id: HostId, servers: Option<jackfield_api::Json>) {
+/// Starts the run that the next prompt will want, with the editor's folders and servers.
+fn warm(client: Client, id: HostId, directories: Vec<String>, servers: Option<jackfield_api::Json>) {
     let action = if servers.is_some() { McpAction::Set } else { McpAction::Status };
     tokio::spawn(async move {
         // If it cannot be started, the next prompt tells why.
+        let _ = client.command(Some(&id), SetDirectories { directories }).await;
         let _ = client.command(Some(&id), Mcp { action, server: None, servers }).await;
     });
+}
+
+fn folders(folders: &[PathBuf]) -> Result<Vec<String>, Error> {
+    folders.iter().map(|path| folder(path)).collect()
 }
 
 fn folder(cwd: &std::path::Path) -> Result<String, Error> {

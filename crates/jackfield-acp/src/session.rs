@@ -3,10 +3,12 @@
 //! The work is done by its [`task`]. The one rule it keeps: what an editor asks of a session is handed over in the
 //! order in which it came.
 
+mod arriving;
 mod asking;
 mod orders;
 mod stopping;
 mod task;
+mod unsaved;
 
 use std::sync::Arc;
 
@@ -110,6 +112,7 @@ impl Opening {
         let snapshot = client.snapshot(&host_id).await.map_err(failure)?.snapshot;
         let summary = client.session(&host_id).await.map_err(failure)?;
         let thinking = summary.as_ref().and_then(|it| it.max_thinking_tokens);
+        let effort = summary.as_ref().and_then(|it| it.effort.clone());
         let (mode, model, folder) =
             summary.map_or((None, None, String::new()), |it| (it.permission_mode, it.model, it.cwd));
         let (bypass, models) = host_settings(&client).await;
@@ -117,6 +120,7 @@ impl Opening {
         // They are told with the answer.
         drop(settings.set_models(models));
         drop(settings.set_thinking(thinking));
+        drop(settings.set_effort(effort));
         Ok(Self { connection: Arc::clone(connection), client, name, host_id, snapshot, settings, folder })
     }
 
@@ -196,6 +200,7 @@ fn models(settings: &jackfield_api::host::HostSettings) -> Vec<Model> {
         name: offer.name.clone(),
         description: offer.description.clone(),
         resolved: offer.model.clone(),
+        efforts: offer.efforts.clone(),
     };
     offers.iter().map(model).collect()
 }

@@ -3,7 +3,7 @@
 //! The permission mode is told twice, as a mode and as an option, because editors look for either. The one rule it
 //! keeps: what is told to be chosen is in the list to choose from.
 
-use jackfield_api::command::SetThinking;
+use jackfield_api::command::{SetEffort, SetThinking};
 use jackfield_api::{Body, Event};
 
 use crate::schema::{
@@ -17,8 +17,12 @@ pub(crate) const MODE: &str = "mode";
 pub(crate) const MODEL: &str = "model";
 /// The option that says how much the model may think.
 pub(crate) const THINKING: &str = "thinking";
+/// The option that says how much effort the model makes.
+pub(crate) const EFFORT: &str = "effort";
 /// The CLI's own choice of a model.
 pub(crate) const DEFAULT_MODEL: &str = "default";
+/// The CLI's own measure of effort.
+const DEFAULT_EFFORT: &str = "default";
 
 const MODES: [(&str, &str, &str); 6] = [
     ("default", "Ask", "Asks before anything is changed or run"),
@@ -49,6 +53,8 @@ pub(crate) struct Model {
     pub(crate) description: String,
     /// What it is called when it is in effect, if that is something else.
     pub(crate) resolved: Option<String>,
+    /// How much effort it can be told to make.
+    pub(crate) efforts: Vec<String>,
 }
 
 /// Whether all permissions may be bypassed.
@@ -68,6 +74,7 @@ pub(crate) struct Settings {
     model: String,
     models: Vec<Model>,
     thinking: Option<u64>,
+    effort: Option<String>,
     bypass: Bypass,
 }
 
@@ -75,7 +82,7 @@ impl Settings {
     pub(crate) fn new(mode: Option<String>, model: Option<String>, bypass: Bypass) -> Self {
         let mode = mode.unwrap_or_else(|| "default".to_owned());
         let model = model.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-        Self { mode, model, models: Vec::new(), thinking: None, bypass }
+        Self { mode, model, models: Vec::new(), thinking: None, effort: None, bypass }
     }
 
     /// The modes, and the one in effect.
@@ -124,8 +131,50 @@ impl Settings {
         };
         let thinking = SessionConfigOption::select(THINKING, "Thinking", thinks, levels)
             .description("How much it may think before it answers")
+            .category(SessionConfigOptionCategory::ModelConfig);
+        [Some(permission), Some(model), self.effort_option(), Some(thinking)].into_iter().flatten().collect()
+    }
+
+    /// How much effort the model makes, if it can be told.
+    fn effort_option(&self) -> Option<SessionConfigOption> {
+        let current = self.model();
+        let offered = self.models.iter().find(|model| model.value == current).map(|model| &model.efforts);
+        let mut levels: Vec<&str> = offered.into_iter().flatten().map(String::as_str).collect();
+        let chosen = self.effort.as_deref().unwrap_or(DEFAULT_EFFORT);
+        if levels.is_empty() && self.effort.is_none() {
+            return None;
+        }
+        levels.insert(0, DEFAULT_EFFORT);
+        if !levels.contains(&chosen) {
+            // Another model has it.
+            levels.push(chosen);
+        }
+        let option = |level: &&str| SessionConfigSelectOption::new((*level).to_owned(), named(level));
+        let levels: Vec<_> = levels.iter().map(option).collect();
+        let option = SessionConfigOption::select(EFFORT, "Effort", chosen.to_owned(), levels)
+            .description("How much effort it makes")
             .category(SessionConfigOptionCategory::ThoughtLevel);
-        vec![permission, model, thinking]
+        Some(option)
+    }
+
+    /// So much effort is made.
+    pub(crate) fn set_effort(&mut self, effort: Option<String>) -> Vec<SessionUpdate> {
+        if self.effort == effort {
+            return Vec::new();
+        }
+        self.effort = effort;
+        vec![self.told()]
+    }
+
+    /// What a level of effort asks of the host; `None` if there is none of this name to choose.
+    pub(crate) fn effort(&self, level: &str) -> Option<SetEffort> {
+        if level == DEFAULT_EFFORT {
+            return Some(SetEffort { effort: None });
+        }
+        let current = self.model();
+        let model = self.models.iter().find(|model| model.value == current)?;
+        let known = model.efforts.iter().any(|known| known == level);
+        known.then(|| SetEffort { effort: Some(level.to_owned()) })
     }
 
     /// So much may be thought.
@@ -204,6 +253,12 @@ impl Settings {
     }
 }
 
+/// A level as people read it.
+fn named(level: &str) -> String {
+    let mut letters = level.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// What a level of thinking asks of the host, and how many tokens it is; `None` if there is no such level.
 pub(crate) fn thinking(level: &str) -> Option<SetThinking> {
     let known = LEVELS.iter().find(|(id, ..)| *id == level).map(|(_, tokens, _)| *tokens);
@@ -219,7 +274,8 @@ mod tests {
 
     fn model(value: &str, resolved: &str) -> Model {
         let (name, description) = (value.to_uppercase(), String::new());
-        Model { value: value.to_owned(), name, description, resolved: Some(resolved.to_owned()) }
+        let efforts = if value == "x" { vec!["low".to_owned(), "high".to_owned()] } else { Vec::new() };
+        Model { value: value.to_owned(), name, description, resolved: Some(resolved.to_owned()), efforts }
     }
 
     #[test]
@@ -249,8 +305,35 @@ mod tests {
             settings.set_thinking(tokens);
             check(&settings);
         }
+        for effort in ["high", "of another model"] {
+            settings.set_effort(Some(effort.to_owned()));
+            check(&settings);
+        }
         let tokens = |level: &str| thinking(level).map(|set| set.max_thinking_tokens);
         assert_eq!((tokens("most"), tokens("?")), (Some(Some(31_999)), None));
+    }
+
+    #[test]
+    fn effort_can_be_chosen_only_where_the_model_can_be_told() {
+        let mut settings = Settings::new(None, Some("x".to_owned()), Bypass::Forbidden);
+        assert!(settings.effort_option().is_none() && settings.effort("low").is_none());
+        settings.set_models(vec![model("x", "claude-x-1"), model("y", "claude-y-1")]);
+        let levels = |settings: &Settings| -> Vec<String> {
+            let option = serde_json::to_value(settings.effort_option()).unwrap();
+            let levels = option["options"].as_array().cloned().unwrap_or_default();
+            levels.iter().map(|level| level["value"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(levels(&settings), ["default", "low", "high"]);
+        assert_eq!(settings.effort("high"), Some(SetEffort { effort: Some("high".to_owned()) }));
+        assert_eq!(
+            (settings.effort("default"), settings.effort("?")),
+            (Some(SetEffort { effort: None }), None)
+        );
+        assert_eq!(settings.set_effort(Some("high".to_owned())).len(), 1);
+        assert!(settings.set_effort(Some("high".to_owned())).is_empty());
+        settings.set_effort(None);
+        settings.set_model("y");
+        assert!(levels(&settings).is_empty());
     }
 
     #[test]

@@ -74,6 +74,8 @@ pub struct Translator {
     compaction: Option<u64>,
     /// A compaction that has just been done: where that was told, and its name. Its summary stands next.
     summarised: Option<(u64, u64)>,
+    /// A compaction was done, and the CLI has said nothing since.
+    compacted: bool,
 }
 
 impl Translator {
@@ -88,6 +90,7 @@ impl Translator {
             window: None,
             compaction: None,
             summarised: None,
+            compacted: false,
         }
     }
 
@@ -112,6 +115,10 @@ impl Translator {
         let main = event.parent_tool_call_id.is_none();
         match &event.body {
             Body::MessageChunk(chunk) if main => {
+                // All that the CLI says at the end of a compaction, which was told already [slash/compact_success].
+                if std::mem::take(&mut self.compacted) && chunk.text.trim() == "Compacted" {
+                    return;
+                }
                 to.text(Text::Message, chunk.message_id.as_ref().map(MessageId::as_str), &chunk.text);
             }
             Body::Reasoning(thought) if main && !thought.reasoning_text.is_empty() => {
@@ -145,6 +152,7 @@ impl Translator {
                 }
                 if compaction.status == CompactionStatus::Complete {
                     self.summarised = Some((event.seq.0, id));
+                    self.compacted = true;
                 }
                 state::compaction(compaction, id, self.view, to);
             }

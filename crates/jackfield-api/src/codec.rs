@@ -123,15 +123,19 @@ fn write_number(number: u64, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, &number);
 }
 
-/// A JSON string; text that needs no escape, which is nearly all of it, is copied whole.
 fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
+    write_text(text, out);
+    out.push(b'"');
+}
+
+/// Appends the inside of a JSON string. Text that needs no escape, which is nearly all of it, is copied whole.
+pub fn write_text(text: &str, out: &mut Vec<u8>) {
     if is_plain(text.as_bytes()) {
         out.extend_from_slice(text.as_bytes());
     } else {
         write_escaped(text.as_bytes(), out);
     }
-    out.push(b'"');
 }
 
 /// Whether nothing needs an escape, eight bytes at a time.

@@ -42,6 +42,7 @@ commands! {
     "set_mode" => #[doc = "Sets the permission mode."] SetMode,
     "set_model" => #[doc = "Sets the model."] SetModel,
     "set_thinking" => #[doc = "Sets how much the model may think."] SetThinking,
+    "set_effort" => #[doc = "Sets how much effort the model makes."] SetEffort,
     "rewind" => #[doc = "Takes files, the conversation or both back to an earlier prompt."] Rewind,
     "retry" => #[doc = "Runs a failed turn again, from the last good message."] Retry,
     "fork" => #[doc = "Begins a session with a copy of this conversation."] Fork,
@@ -54,6 +55,7 @@ commands! {
     "delete" => #[doc = "Ends the session and removes it from the host."] Delete,
     "import" => #[doc = "Takes conversations of the CLI's own history into the host."] Import,
     "set_budget" => #[doc = "Sets what the session may cost."] SetBudget,
+    "set_directories" => #[doc = "Sets which folders tools may reach besides the session's own."] SetDirectories,
 }
 
 /// Begins a session.
@@ -80,6 +82,9 @@ pub struct CreateSession {
     /// Thinking tokens at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_thinking_tokens: Option<u64>,
+    /// Folders that tools may reach besides the session's own; absolute paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<String>,
     /// MCP servers, as the CLI's configuration names them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp_servers: Option<Json>,
@@ -122,6 +127,7 @@ impl CreateSession {
             effort: None,
             permission_mode: None,
             max_thinking_tokens: None,
+            directories: Vec::new(),
             mcp_servers: None,
             json_schema: None,
             max_budget_usd: None,
@@ -312,6 +318,15 @@ pub struct SetThinking {
     pub max_thinking_tokens: Option<u64>,
 }
 
+/// Sets how much effort the model makes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct SetEffort {
+    /// The level, one of those that the model's offer names; the CLI's default if null.
+    pub effort: Option<String>,
+}
+
 /// Takes files, the conversation or both back to an earlier prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
@@ -456,6 +471,15 @@ pub struct Import {
 pub struct SetBudget {
     /// In US dollars, over all its runs; no limit if null.
     pub max_budget_usd: Option<f64>,
+}
+
+/// Sets which folders tools may reach besides the session's own. A run that is there keeps those that it began with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[derive(Eq)]
+pub struct SetDirectories {
+    /// Absolute paths.
+    pub directories: Vec<String>,
 }
 
 /// What a command brought, once it was accepted.

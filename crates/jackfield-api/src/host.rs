@@ -31,6 +31,9 @@ pub struct SessionSummary {
     /// How much the model may think, in tokens; null for the agent's own measure.
     #[serde(default)]
     pub max_thinking_tokens: Option<u64>,
+    /// How much effort the model makes, as the agent names it; null for its own measure.
+    #[serde(default)]
+    pub effort: Option<String>,
     /// How it stands.
     pub state: SessionState,
     /// The open questions, whole, oldest first.
@@ -80,6 +83,7 @@ impl SessionSummary {
             model: None,
             permission_mode: None,
             max_thinking_tokens: None,
+            effort: None,
             state: SessionState::default(),
             pending: Vec::new(),
             queued: 0,
@@ -456,6 +460,9 @@ pub struct ModelOffer {
     pub name: String,
     /// What it is good for.
     pub description: String,
+    /// How much effort it can be told to make, from little to much; empty if it cannot be told.
+    #[serde(default)]
+    pub efforts: Vec<String>,
 }
 
 /// A CLI that runs.

@@ -104,6 +104,9 @@ pub struct PermissionResolved {
     pub by: Option<String>,
     /// The words that went with it.
     pub message: Option<String>,
+    /// What runs, where it was changed on the way: the input that was allowed, with a question's answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Json>,
 }
 
 /// How a question ended (other than by the CLI's withdrawing it).

@@ -182,4 +182,7 @@ pub struct QuestionEnding {
     pub by: Option<String>,
     /// The words that went with it.
     pub message: Option<String>,
+    /// What ran, where it was changed on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Json>,
 }

@@ -44,6 +44,9 @@ pub struct ToolUpdate {
     pub tool_call_id: ToolCallId,
     /// Exactly one `complete` or `error` per call.
     pub tool_status: ToolStatus,
+    /// Its line for a person, where it is another one now: somebody allowed the call with another input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_title: Option<String>,
     /// The call's shape with what is now known; null on bare progress.
     pub normalized: Option<Normalized>,
     /// The output as the CLI gave it to the model; null while it runs and when it never came.

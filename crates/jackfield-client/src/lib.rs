@@ -7,6 +7,7 @@
 //! # Layout
 //! * [`Client`] – the calls
 //! * [`Subscription`], [`Update`] – a session's events, one by one
+//! * [`Watching`], [`Watched`] – the list of sessions as it changes
 //! * `trust` – what folders bring, and what a person says to that
 //! * `remote` – questions and commands over the socket; `following` – events over it
 
@@ -17,6 +18,7 @@ mod following;
 mod remote;
 mod subscription;
 mod trust;
+mod watching;
 
 pub use client::Client;
 pub use error::ClientError;
@@ -24,3 +26,4 @@ pub use jackfield_host::ExportFormat;
 pub use jackfield_host::store::{Archived, CostBy, SessionQuery};
 pub use jackfield_host::trust::Verdict;
 pub use subscription::{Subscription, Update};
+pub use watching::{Watched, Watching};

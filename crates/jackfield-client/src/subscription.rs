@@ -4,9 +4,11 @@
 //! no event twice.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use jackfield_api::socket::{SentEvents, SentGap, SentSnapshot, ServerFrame};
 use jackfield_api::{Event, Seq, SessionId, codec};
+use jackfield_host::Told;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -31,7 +33,7 @@ enum Source {
 
 #[derive(Debug)]
 struct Here {
-    frames: jackfield_host::Subscription,
+    told: jackfield_host::Subscription,
     place: Place,
     ready: VecDeque<Update>,
 }
@@ -44,7 +46,7 @@ pub enum Update {
     /// Events that will not come; a snapshot follows.
     Gap(SentGap),
     /// The next event.
-    Event(Box<Event>),
+    Event(Arc<Event>),
     /// This is all there is; what follows is new. Told once.
     Current(Seq),
     /// Nothing more will come, and why.
@@ -52,8 +54,8 @@ pub enum Update {
 }
 
 impl Subscription {
-    pub(crate) fn here(frames: jackfield_host::Subscription, after: Option<Seq>) -> Self {
-        let here = Here { frames, place: Place::new(after), ready: VecDeque::new() };
+    pub(crate) fn here(told: jackfield_host::Subscription, after: Option<Seq>) -> Self {
+        let here = Here { told: told.with_events(), place: Place::new(after), ready: VecDeque::new() };
         Self { source: Source::Here(Box::new(here)) }
     }
 
@@ -74,6 +76,21 @@ impl Subscription {
         }
     }
 
+    /// The next update, if it is an event that is here already.
+    pub fn next_ready(&mut self) -> Option<Arc<Event>> {
+        let ready = match &mut self.source {
+            Source::Here(here) => &mut here.ready,
+            Source::Running(ready, _) => ready,
+        };
+        match ready.pop_front()? {
+            Update::Event(event) => Some(event),
+            other => {
+                ready.push_front(other);
+                None
+            }
+        }
+    }
+
     /// The next update; `None` once it is over. Cancel-safe: a dropped future loses nothing.
     pub async fn next(&mut self) -> Option<Update> {
         match &mut self.source {
@@ -87,10 +104,14 @@ impl Subscription {
                 if let Some(update) = here.ready.pop_front() {
                     return Some(update);
                 }
-                let frame = here.frames.next().await?;
-                // A frame of this very process can be read.
-                if let Ok(frame) = read(&frame) {
-                    here.ready.extend(here.place.take(frame).unwrap_or_default());
+                match here.told.next_told().await? {
+                    Told::Events(events) => here.ready.extend(here.place.go_on(events).unwrap_or_default()),
+                    // A frame of this very process can be read.
+                    Told::Frame(frame) => {
+                        if let Ok(frame) = read(&frame) {
+                            here.ready.extend(here.place.take(frame).unwrap_or_default());
+                        }
+                    }
                 }
             },
         }
@@ -136,24 +157,7 @@ impl Place {
                 self.cursor = Some(sent.snapshot.seq);
                 vec![Update::Snapshot(sent)]
             }
-            ServerFrame::Events(sent) => {
-                let mut updates = Vec::with_capacity(sent.events.len());
-                for event in sent.events {
-                    let cursor = self.cursor.unwrap_or_default();
-                    if event.seq.0 > cursor.0 + 1 {
-                        if updates.is_empty() {
-                            return Err(Hole);
-                        }
-                        // What came before it is good; the next frame tells of the hole again.
-                        break;
-                    }
-                    if event.seq > cursor {
-                        self.cursor = Some(event.seq);
-                        updates.push(Update::Event(Box::new(event)));
-                    }
-                }
-                updates
-            }
+            ServerFrame::Events(sent) => self.go_on(sent.events.into_iter().map(Arc::new))?,
             ServerFrame::Gap(gap) => vec![Update::Gap(gap)],
             ServerFrame::Current(current) if !self.current => {
                 self.current = true;
@@ -162,5 +166,26 @@ impl Place {
             ServerFrame::Unsubscribed(ended) => vec![Update::Over(ended.reason.unwrap_or_default())],
             _ => Vec::new(),
         })
+    }
+
+    /// What events tell that was not told before.
+    fn go_on(&mut self, events: impl IntoIterator<Item = Arc<Event>>) -> Result<Vec<Update>, Hole> {
+        let events = events.into_iter();
+        let mut updates = Vec::with_capacity(events.size_hint().0);
+        for event in events {
+            let cursor = self.cursor.unwrap_or_default();
+            if event.seq.0 > cursor.0 + 1 {
+                if updates.is_empty() {
+                    return Err(Hole);
+                }
+                // What came before it is good; the next frame tells of the hole again.
+                break;
+            }
+            if event.seq > cursor {
+                self.cursor = Some(event.seq);
+                updates.push(Update::Event(event));
+            }
+        }
+        Ok(updates)
     }
 }

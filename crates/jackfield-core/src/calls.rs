@@ -107,6 +107,24 @@ impl Calls {
             .insert(id, Open { name: name.to_owned(), parent, called: Some(Called { normalized, input }) });
     }
 
+    /// Somebody allowed it with another input: what runs is no longer what the model wrote.
+    pub(crate) fn change(&mut self, id: &ToolCallId, input: Json, out: &mut Outbox) {
+        let Some(open) = self.open.get_mut(id) else { return };
+        let Some(called) = &mut open.called else { return };
+        *called = Called { normalized: tools::normalize(&open.name, &input), input };
+        out.event_in(
+            open.parent.as_ref(),
+            ToolUpdate {
+                tool_call_id: id.clone(),
+                tool_status: ToolStatus::Running,
+                tool_title: Some(tools::title(&open.name, &called.normalized)),
+                normalized: Some(called.normalized.clone()),
+                output: None,
+                message: None,
+            },
+        );
+    }
+
     /// A hook is told what a tool did. Only what changes a file is kept: the rest is in the result's line.
     pub(crate) fn tell_result(&mut self, id: ToolCallId, told: &HookToolResult) {
         let Some(structured) = &told.tool_response else { return };
@@ -136,6 +154,7 @@ impl Calls {
         let update = |normalized| ToolUpdate {
             tool_call_id: id.clone(),
             tool_status: status,
+            tool_title: None,
             normalized,
             output,
             message: None,
@@ -144,7 +163,7 @@ impl Calls {
             out.event_in(parent, update(None));
             return;
         };
-        tools::complete(&mut normalized, result);
+        tools::complete(&open.name, &mut normalized, result);
         out.event_in(parent, update(Some(normalized.clone())));
         if result.is_error {
             return;
@@ -165,6 +184,7 @@ impl Calls {
             ToolUpdate {
                 tool_call_id: id.clone(),
                 tool_status: ToolStatus::Running,
+                tool_title: None,
                 normalized: None,
                 output: None,
                 message: Some(word),
@@ -218,6 +238,7 @@ impl Calls {
             ToolUpdate {
                 tool_call_id: id.clone(),
                 tool_status: ToolStatus::Error,
+                tool_title: None,
                 normalized: open.called.map(|called| called.normalized),
                 output: None,
                 message: Some(why.to_owned()),

@@ -91,6 +91,7 @@ fn tool_lost(item: &Item, why: &str) -> Option<Body> {
     let update = ToolUpdate {
         tool_call_id: tool.tool_call_id.clone(),
         tool_status: ToolStatus::Error,
+        tool_title: None,
         normalized: tool.normalized.clone(),
         output: None,
         message: Some(why.to_owned()),
@@ -109,6 +110,7 @@ fn question_lost(item: &Item) -> Option<Body> {
         outcome: PermissionOutcome::Lost,
         by: None,
         message: Some(RUN_ENDED.to_owned()),
+        input: None,
     };
     question.ending.is_none().then(|| lost.into())
 }

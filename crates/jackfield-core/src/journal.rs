@@ -2,9 +2,10 @@
 //! with their times.
 //!
 //! One JSON object per line, `{"t": seconds, "dir": "in" | "out" | "err" | "meta", "line": text}`, `in` being
-//! from the host to the CLI. A recording has the same form. This module turns inputs into such lines and
-//! back; it reads and writes no file. The one rule: every input that can lead to an event has a line, and
-//! the line gives the same events again.
+//! from the host to the CLI. A recording has the same form. A line that is JSON itself may stand there as it is,
+//! as the last member and named `json`, so that nobody has to look at it letter by letter. This module turns inputs
+//! into such lines and back; it reads and writes no file. The one rule: every input that can lead to an event has a
+//! line, and the line gives the same events again.
 
 use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Timestamp, ToolCallId};
@@ -30,6 +31,18 @@ pub struct Entry {
     /// The line was not valid Unicode, and what could not be read was replaced, for `out`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lossy: bool,
+}
+
+/// How a line begins that stands in the journal as it is.
+const JSON: &str = ",\"json\":";
+
+/// What stands before such a line.
+#[derive(Deserialize)]
+struct Head {
+    t: f64,
+    dir: String,
+    #[serde(default)]
+    lossy: bool,
 }
 
 /// What a `meta` line can say. Members that are absent say nothing.
@@ -90,7 +103,39 @@ struct FileMeta {
 impl Entry {
     /// Reads one line of a journal.
     pub fn read(line: &str) -> Result<Self, serde_json::Error> {
+        // Inside of a string the quotation marks would have backslashes.
+        if let Some((head, json)) = line.split_once(JSON)
+            && let Some(json) = json.trim_ascii_end().strip_suffix('}')
+        {
+            let Head { t, dir, lossy } = serde_json::from_str(&format!("{head}}}"))?;
+            return Ok(Self { t, dir, line: json.to_owned(), by: None, lossy });
+        }
         serde_json::from_str(line)
+    }
+
+    /// Appends the journal's line for an input, with its newline; nothing for what is not journaled.
+    pub fn write(at: Timestamp, input: &Input<'_>, out: &mut Vec<u8>) {
+        // Nearly all of a journal is this, so it is copied and not looked at.
+        if let Input::Line(line) = input
+            && !line.repaired
+            && !matches!(line.message, wire::Inbound::Malformed(_) | wire::Inbound::Blank)
+            && !line.text.as_bytes().contains(&b'\n')
+        {
+            out.extend_from_slice(b"{\"t\":");
+            write_number(at.0 / 1000, out);
+            out.push(b'.');
+            for tens in [100, 10, 1] {
+                out.push(b'0' + u8::try_from(at.0 / tens % 10).unwrap_or_default());
+            }
+            out.extend_from_slice(b",\"dir\":\"out\"");
+            out.extend_from_slice(JSON.as_bytes());
+            out.extend_from_slice(line.text.as_bytes());
+            out.extend_from_slice(b"}\n");
+        } else if let Some(entry) = Self::of(at, input) {
+            // Only a map with keys that are no strings can fail, and there is none.
+            let _ = serde_json::to_writer(&mut *out, &entry);
+            out.push(b'\n');
+        }
     }
 
     /// The journal's line for an input; None for what is not journaled, because no event comes from it.
@@ -139,6 +184,11 @@ impl Entry {
             _ => None,
         }
     }
+}
+
+fn write_number(number: u64, out: &mut Vec<u8>) {
+    // Neither a number can fail, nor a vector that grows.
+    let _ = serde_json::to_writer(out, &number);
 }
 
 impl Meta {

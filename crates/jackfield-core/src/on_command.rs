@@ -4,6 +4,8 @@
 //! [control/all_subtypes_valid], and some bad arguments silence it for ever. A good command becomes a line to
 //! write; a bad one is rejected and changes nothing.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jackfield_api as api;
@@ -97,6 +99,15 @@ impl Session {
                 let request = wire::SetMaxThinkingTokens { max_thinking_tokens, thinking_display: None };
                 self.request(id, by, HostRequest::SetMaxThinkingTokens(request))
             }
+            Command::SetEffort(set) => {
+                if set.effort.as_ref().is_some_and(|effort| effort.trim().is_empty()) {
+                    return Err((RejectionCode::Invalid, "the level of effort is empty".to_owned()));
+                }
+                // What is not in the flags any more is null there [control/all_subtypes_valid].
+                let settings = Object::from_value(&BTreeMap::from([("effortLevel", set.effort)]));
+                let request = wire::ApplyFlagSettings { settings: settings.unwrap_or_default() };
+                self.request(id, by, HostRequest::ApplyFlagSettings(request))
+            }
             Command::Rewind(rewind) => {
                 if rewind.scope != RewindScope::Files {
                     let reason =
@@ -135,7 +146,8 @@ impl Session {
             | Command::Archive(_)
             | Command::Delete(_)
             | Command::Import(_)
-            | Command::SetBudget(_) => {
+            | Command::SetBudget(_)
+            | Command::SetDirectories(_) => {
                 Err((RejectionCode::Elsewhere, "this is for the host, not for a session's run".to_owned()))
             }
         }

@@ -14,7 +14,7 @@ use wire::{HostAnswer, HostOutcome, Outbound, OutboundMessage, PermissionAnswer,
 
 use crate::input::{By, InputSeen};
 use crate::prompts::Prompt;
-use crate::questions::Answered;
+use crate::questions::{Answered, Waited};
 use crate::session::Session;
 use crate::words;
 
@@ -46,6 +46,7 @@ impl Session {
                         outcome: PermissionOutcome::Denied,
                         by: by.name().map(str::to_owned),
                         message: Some(format!("the answer could not be read: {}", malformed.reason)),
+                        input: None,
                         failed: true,
                     };
                     self.on_answered(&malformed.request_id, &answer, by);
@@ -96,7 +97,14 @@ impl Session {
         let Some(run) = &mut self.run else { return };
         // What the host answers by itself is no person's answer that came too late.
         let promised = run.promises.answer_sent(request_id);
-        let waited = run.questions.answered(request_id, answer, &mut self.out);
+        let waited = match run.questions.answered(request_id, answer, &mut self.out) {
+            Waited::No => false,
+            Waited::Yes => true,
+            Waited::ForAnother(call, input) => {
+                self.calls.change(&call, input, &mut self.out);
+                true
+            }
+        };
         if !waited && *by != By::Host {
             self.out.notice(NoticeLevel::Info, "a late answer was sent; its question was over already");
         }
@@ -126,13 +134,22 @@ impl Session {
             }
             wire::ControlOutcome::Error { error, .. } => denied(error),
         };
-        if let Some(run) = &mut self.run {
-            run.questions.answered(&line.request_id, &answer, &mut self.out);
+        if let Some(run) = &mut self.run
+            && let Waited::ForAnother(call, input) =
+                run.questions.answered(&line.request_id, &answer, &mut self.out)
+        {
+            self.calls.change(&call, input, &mut self.out);
         }
     }
 }
 
 fn read_answer(outcome: &HostOutcome, by: &By) -> Answered {
+    let input = match outcome {
+        HostOutcome::Success(HostAnswer::Permission(PermissionAnswer::Allow(allow))) => {
+            Some(words::json(&allow.updated_input.clone().into_raw()))
+        }
+        _ => None,
+    };
     let (outcome, message, failed) = match outcome {
         HostOutcome::Error { error } => (PermissionOutcome::Denied, Some(error.clone()), true),
         HostOutcome::Success(
@@ -153,11 +170,12 @@ fn read_answer(outcome: &HostOutcome, by: &By) -> Answered {
         (PermissionOutcome::Denied, By::Expiry) => PermissionOutcome::Expired,
         (outcome, _) => outcome,
     };
-    Answered { outcome, by: by.name().map(str::to_owned), message, failed }
+    Answered { outcome, by: by.name().map(str::to_owned), message, input, failed }
 }
 
 fn denied(why: &str) -> Answered {
-    Answered { outcome: PermissionOutcome::Denied, by: None, message: Some(why.to_owned()), failed: true }
+    let (outcome, message) = (PermissionOutcome::Denied, Some(why.to_owned()));
+    Answered { outcome, by: None, message, input: None, failed: true }
 }
 
 fn attachments(prompt: &wire::Prompt) -> Vec<api::conversation::Attachment> {

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 
 use jackfield_api as api;
 
-use api::permission::{PermissionCancelled, PermissionOutcome, PermissionRequest, PermissionResolved};
+use api::permission::{
+    PermissionCancelled, PermissionKind, PermissionOutcome, PermissionRequest, PermissionResolved,
+};
 use api::tool::{Hook, HookStatus};
-use api::{PendingId, Timestamp, ToolCallId};
+use api::{Json, PendingId, Timestamp, ToolCallId};
 use jackfield_wire::RequestId;
 
 use crate::input::CallId;
@@ -81,18 +83,22 @@ impl Questions {
         self.called.get(&id)
     }
 
-    /// An answer has been written to the CLI. Tells whether anything waited for it.
-    pub(crate) fn answered(&mut self, request_id: &RequestId, answer: &Answered, out: &mut Outbox) -> bool {
+    /// An answer has been written to the CLI. Tells what waited for it.
+    pub(crate) fn answered(&mut self, request_id: &RequestId, answer: &Answered, out: &mut Outbox) -> Waited {
         if let Some(id) = self.asked_as(request_id) {
-            self.resolve(id, answer.outcome, answer.by.clone(), answer.message.clone(), out);
-            return true;
+            let request = self.asked.get(&id).map(|asked| &asked.request);
+            let input = request.and_then(|request| changed(answer.input.as_ref()?, request));
+            let call = request.filter(|request| request.kind == PermissionKind::Tool);
+            let call = call.and_then(|request| request.tool_call_id.clone()).zip(input.clone());
+            self.resolve(id, Answered { input, ..answer.clone() }, out);
+            return call.map_or(Waited::Yes, |(id, input)| Waited::ForAnother(id, input));
         }
-        let Some(id) = self.called_as(request_id) else { return false };
+        let Some(id) = self.called_as(request_id) else { return Waited::No };
         if let Some(called) = self.called.remove(&id) {
             let status = if answer.failed { HookStatus::Error } else { HookStatus::Complete };
             called.tell(status, answer.message.clone(), out);
         }
-        true
+        Waited::Yes
     }
 
     /// The CLI no longer waits. Tells whether it did.
@@ -115,14 +121,14 @@ impl Questions {
     pub(crate) fn tool_ended(&mut self, tool: &ToolCallId, outcome: PermissionOutcome, out: &mut Outbox) {
         let found = self.asked.iter().find(|(_, asked)| asked.request.tool_call_id.as_ref() == Some(tool));
         if let Some(id) = found.map(|(id, _)| *id) {
-            self.resolve(id, outcome, None, Some("the answer was not seen".to_owned()), out);
+            self.resolve(id, Answered::unsaid(outcome, "the answer was not seen"), out);
         }
     }
 
     /// Nothing can be answered any more.
     pub(crate) fn end(&mut self, why: &str, out: &mut Outbox) {
         while let Some(id) = self.asked.keys().next().copied() {
-            self.resolve(id, PermissionOutcome::Lost, None, Some(why.to_owned()), out);
+            self.resolve(id, Answered::unsaid(PermissionOutcome::Lost, why), out);
         }
         while let Some((id, called)) = self.called.pop_first() {
             called.tell(HookStatus::Cancelled, Some(why.to_owned()), out);
@@ -139,16 +145,13 @@ impl Questions {
         self.asked.iter().filter(|(_, asked)| over(asked)).map(|(id, _)| *id).collect()
     }
 
-    fn resolve(
-        &mut self,
-        pending_id: PendingId,
-        outcome: PermissionOutcome,
-        by: Option<String>,
-        message: Option<String>,
-        out: &mut Outbox,
-    ) {
+    fn resolve(&mut self, pending_id: PendingId, answer: Answered, out: &mut Outbox) {
+        let Answered { outcome, by, message, input, .. } = answer;
         if let Some(asked) = self.asked.remove(&pending_id) {
-            out.event_in(asked.parent.as_ref(), PermissionResolved { pending_id, outcome, by, message });
+            out.event_in(
+                asked.parent.as_ref(),
+                PermissionResolved { pending_id, outcome, by, message, input },
+            );
         }
     }
 
@@ -177,10 +180,38 @@ impl Called {
 }
 
 /// What an answer that was written says.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Answered {
     pub(crate) outcome: PermissionOutcome,
     pub(crate) by: Option<String>,
     pub(crate) message: Option<String>,
+    /// The input that was allowed, as it was written.
+    pub(crate) input: Option<Json>,
     pub(crate) failed: bool,
+}
+
+impl Answered {
+    /// The end of a question to which nobody said anything.
+    fn unsaid(outcome: PermissionOutcome, why: &str) -> Self {
+        Self { outcome, by: None, message: Some(why.to_owned()), input: None, failed: false }
+    }
+}
+
+/// What waited for an answer.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Waited {
+    /// Nothing.
+    No,
+    /// Something.
+    Yes,
+    /// A call, which runs with another input now.
+    ForAnother(ToolCallId, Json),
+}
+
+/// The input that was allowed, if it is another one than was asked about. `{}` stands for the model's own
+/// [permission/bash_allow_empty_updatedinput].
+fn changed(allowed: &Json, request: &PermissionRequest) -> Option<Json> {
+    let read = |json: &Json| json.read::<serde_json::Value>().ok();
+    let now = read(allowed).filter(|now| now.as_object().is_some_and(|members| !members.is_empty()))?;
+    (request.input.as_ref().and_then(read).as_ref() != Some(&now)).then(|| allowed.clone())
 }

@@ -92,6 +92,7 @@ fn is_quick(request: &HostRequest) -> bool {
             | HostRequest::SetPermissionMode { .. }
             | HostRequest::SetModel { .. }
             | HostRequest::SetMaxThinkingTokens { .. }
+            | HostRequest::ApplyFlagSettings { .. }
             | HostRequest::StopTask { .. }
             | HostRequest::CancelAsyncMessage { .. }
             | HostRequest::BackgroundTasks { .. }

@@ -82,11 +82,11 @@ pub(crate) fn normalize(tool_name: &str, input: &Json) -> Normalized {
 }
 
 /// Completes a call's shape from its result.
-pub(crate) fn complete(normalized: &mut Normalized, result: &ToolResult<'_>) {
+pub(crate) fn complete(tool_name: &str, normalized: &mut Normalized, result: &ToolResult<'_>) {
     match normalized {
         Normalized::ModifyFile(modify) => files::complete_modify(modify, result),
         Normalized::ReadFile(read) => files::complete_read(read, result),
-        Normalized::CodeSearch(search) => search::complete(search, result),
+        Normalized::CodeSearch(search) => search::complete(tool_name, search, result),
         Normalized::ShellExec(shell) => shell::complete(shell, result),
         Normalized::HttpRequest(request) => web::complete(request, result),
         Normalized::SubagentTask(task) => agent::complete(task, result),

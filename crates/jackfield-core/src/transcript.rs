@@ -141,10 +141,11 @@ impl Transcript {
                     outcome: Some(resolved.outcome),
                     by: resolved.by.clone(),
                     message: resolved.message.clone(),
+                    input: resolved.input.clone(),
                 },
             ),
             Body::PermissionCancelled(cancelled) => {
-                let ending = QuestionEnding { outcome: None, by: None, message: None };
+                let ending = QuestionEnding { outcome: None, by: None, message: None, input: None };
                 self.end_question(cancelled.pending_id, ending);
             }
             Body::TurnStarted(turn) => {
@@ -271,6 +272,9 @@ impl Transcript {
         let Some(&seq) = self.tools.get(&update.tool_call_id) else { return };
         if let Some(ItemContent::Tool(tool)) = self.content(seq) {
             tool.tool_status = update.tool_status;
+            if let Some(title) = &update.tool_title {
+                tool.tool_title.clone_from(title);
+            }
             if update.normalized.is_some() {
                 tool.normalized.clone_from(&update.normalized);
             }

@@ -31,4 +31,4 @@ pub use export::ExportFormat;
 pub use feed::Watching;
 pub use host::{Against, Host};
 pub use settings::Settings;
-pub use subscription::Subscription;
+pub use subscription::{Subscription, Told};

@@ -1,18 +1,21 @@
 //! The events of one session that are on disk, as frames for those who follow them.
 //!
 //! A frame is encoded once for all. The newest are kept in memory; a reader that needs older ones reads the
-//! store at its own pace, so a slow reader costs nobody else anything. The one rule it keeps: nothing is in here
-//! before it is on disk.
+//! store at its own pace, so a slow reader costs nobody else anything. A reader in this process gets the events
+//! themselves, and nothing is encoded for it. The one rule it keeps: nothing is in here before it is on disk.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use jackfield_api::{Json, Seq, SessionId};
+use jackfield_api::{Event, Json, Seq, SessionId};
 use tokio::sync::watch;
 
 /// How many bytes of frames are kept per session.
 const KEPT: usize = 256 * 1024;
+/// The same where somebody in this process reads the events: nothing is to be read back from the disk for it.
+const KEPT_FOR_READERS: usize = 1024 * 1024;
 
 /// Committed events in a row.
 #[derive(Debug, Clone)]
@@ -21,6 +24,8 @@ pub(crate) struct Page {
     pub(crate) last: Seq,
     /// One event per line.
     pub(crate) lines: Bytes,
+    /// The same events, where somebody in this process reads them; all of them or none.
+    pub(crate) events: Arc<[Arc<Event>]>,
 }
 
 /// What is committed of one session.
@@ -30,7 +35,13 @@ pub(crate) struct Published {
     opening: Vec<u8>,
     ring: Mutex<Ring>,
     state: watch::Sender<State>,
+    /// How many read events and no frames.
+    readers: AtomicUsize,
 }
+
+/// Somebody in this process reads the events; until it is dropped, they are kept for it.
+#[derive(Debug)]
+pub(crate) struct ReadsEvents(Arc<Published>);
 
 /// How far a session has come, for its followers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +63,19 @@ struct Ring {
 struct Frame {
     first: Seq,
     last: Seq,
-    whole: Bytes,
-    /// Where each event begins.
-    starts: Box<[usize]>,
+    /// How many bytes of lines it was made of.
+    bytes: usize,
+    form: Form,
+    events: Arc<[Arc<Event>]>,
+}
+
+/// What there is of a frame.
+#[derive(Debug)]
+enum Form {
+    /// Its lines: nobody has asked for it yet.
+    Lines(Bytes),
+    /// The whole, and where each event begins in it.
+    Whole(Bytes, Box<[usize]>),
 }
 
 /// What there is behind a cursor.
@@ -72,19 +93,31 @@ impl Published {
         let name = Json::of(session_id);
         let opening = format!("{{\"type\":\"events\",\"session_id\":{},\"events\":[", name.get()).into();
         let state = watch::Sender::new(State { last, deleted: false });
-        Self { opening, ring: Mutex::default(), state }
+        Self { opening, ring: Mutex::default(), state, readers: AtomicUsize::new(0) }
+    }
+
+    /// Somebody in this process reads the events from now on.
+    pub(crate) fn read_events(self: &Arc<Self>) -> ReadsEvents {
+        self.readers.fetch_add(1, Ordering::Relaxed);
+        ReadsEvents(Arc::clone(self))
+    }
+
+    /// Whether somebody in this process reads the events.
+    pub(crate) fn has_readers(&self) -> bool {
+        self.readers.load(Ordering::Relaxed) > 0
     }
 
     /// These events are on disk now.
     pub(crate) fn publish(&self, page: &Page) {
-        let (whole, starts) = self.frame(&page.lines);
-        let Page { first, last, .. } = *page;
+        let Page { first, last, lines, events } = page.clone();
         {
+            let kept = if self.has_readers() { KEPT_FOR_READERS } else { KEPT };
             let mut ring = self.lock();
-            ring.bytes += whole.len();
-            ring.frames.push_back(Frame { first, last, whole, starts: starts.into() });
-            while ring.bytes > KEPT && ring.frames.len() > 1 {
-                let gone = ring.frames.pop_front().map_or(0, |frame| frame.whole.len());
+            let bytes = lines.len();
+            ring.bytes += bytes;
+            ring.frames.push_back(Frame { first, last, bytes, form: Form::Lines(lines), events });
+            while ring.bytes > kept && ring.frames.len() > 1 {
+                let gone = ring.frames.pop_front().map_or(0, |frame| frame.bytes);
                 ring.bytes -= gone;
             }
         }
@@ -113,7 +146,7 @@ impl Published {
         if cursor >= self.last() {
             return Behind::Nothing;
         }
-        let ring = self.lock();
+        let mut ring = self.lock();
         let covered = ring.frames.front().is_some_and(|frame| frame.first.0 <= cursor.0 + 1);
         if !covered {
             return Behind::Stored;
@@ -121,7 +154,8 @@ impl Published {
         let start = ring.frames.partition_point(|frame| frame.last <= cursor);
         let mut reached = cursor;
         let mut frames = Vec::with_capacity(ring.frames.len() - start);
-        for Frame { first, last, whole, starts } in ring.frames.range(start..) {
+        for Frame { first, last, form, .. } in ring.frames.range_mut(start..) {
+            let (whole, starts) = form.whole(self);
             // Only the first of them can begin before the cursor.
             frames.push(match starts.get(events_between(*first, reached)) {
                 Some(&start) if *first <= reached => [&self.opening, &whole[start..]].concat().into(),
@@ -130,6 +164,26 @@ impl Published {
             reached = *last;
         }
         if frames.is_empty() { Behind::Nothing } else { Behind::Frames(frames, reached) }
+    }
+
+    /// The events behind a cursor, and the last of them; `None` if they were not kept, or not all of them.
+    pub(crate) fn events_behind(&self, cursor: Seq) -> Option<(Vec<Arc<Event>>, Seq)> {
+        if cursor >= self.last() {
+            return None;
+        }
+        let ring = self.lock();
+        let start = ring.frames.partition_point(|frame| frame.last <= cursor);
+        let mut frames = ring.frames.range(start..).take_while(|frame| !frame.events.is_empty()).peekable();
+        if frames.peek().is_none_or(|frame| frame.first.0 > cursor.0 + 1) {
+            return None;
+        }
+        let events: Vec<_> = frames
+            .flat_map(|frame| frame.events.iter())
+            .filter(|event| event.seq > cursor)
+            .map(Arc::clone)
+            .collect();
+        let last = events.last()?.seq;
+        Some((events, last))
     }
 
     /// The frame of a page without the events up to a cursor.
@@ -165,6 +219,26 @@ impl Published {
     }
 }
 
+impl Form {
+    /// The whole frame, made when it is first asked for.
+    fn whole(&mut self, published: &Published) -> (&Bytes, &[usize]) {
+        if let Self::Lines(lines) = self {
+            let (whole, starts) = published.frame(lines);
+            *self = Self::Whole(whole, starts.into());
+        }
+        match self {
+            Self::Whole(whole, starts) => (whole, starts),
+            Self::Lines(lines) => (lines, &[]),
+        }
+    }
+}
+
+impl Drop for ReadsEvents {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// How many events there are from `first` to `last`.
 fn events_between(first: Seq, last: Seq) -> usize {
     usize::try_from((last.0 + 1).saturating_sub(first.0)).unwrap_or(usize::MAX)
@@ -178,7 +252,16 @@ mod tests {
 
     fn page(first: u64, last: u64) -> Page {
         let lines: Vec<String> = (first..=last).map(|seq| format!("{{\"seq\":{seq}}}\n")).collect();
-        Page { first: Seq(first), last: Seq(last), lines: lines.concat().into() }
+        Page { first: Seq(first), last: Seq(last), lines: lines.concat().into(), events: Arc::default() }
+    }
+
+    fn with_events(page: Page) -> Page {
+        let event = |seq| {
+            let body = jackfield_api::trouble::Gap { from: Seq(0), to: Seq(0) }.into();
+            let (seq, at, session_id) = (Seq(seq), jackfield_api::Timestamp(0), "s".into());
+            Arc::new(Event { body, seq, at, session_id, turn: None, parent_tool_call_id: None })
+        };
+        Page { events: (page.first.0..=page.last.0).map(event).collect(), ..page }
     }
 
     fn seqs(frames: &[Bytes]) -> Vec<u64> {
@@ -199,6 +282,21 @@ mod tests {
             assert_eq!(last, Seq(9));
         }
         assert!(matches!(published.behind(Seq(9)), Behind::Nothing));
+    }
+
+    #[test]
+    fn a_reader_gets_the_events_that_were_kept_and_no_others() {
+        let published = Published::new(&"s".into(), Seq(0));
+        for page in [page(1, 3), with_events(page(4, 6)), with_events(page(7, 9)), page(10, 11)] {
+            published.publish(&page);
+        }
+        for cursor in 0..12 {
+            let expected: Vec<u64> =
+                if (3..9).contains(&cursor) { (cursor + 1..=9).collect() } else { Vec::new() };
+            let (events, last) = published.events_behind(Seq(cursor)).unwrap_or_default();
+            assert_eq!(events.iter().map(|event| event.seq.0).collect::<Vec<_>>(), expected);
+            assert_eq!(last, Seq(if expected.is_empty() { 0 } else { 9 }));
+        }
     }
 
     #[test]

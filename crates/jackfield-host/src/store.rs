@@ -17,6 +17,7 @@ mod error;
 mod folder;
 mod history;
 mod money;
+mod packed;
 mod questions;
 mod queue;
 mod readers;

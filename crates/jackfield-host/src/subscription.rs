@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jackfield_api::socket::{Current, SentGap, SentSnapshot, ServerFrame, Unsubscribed};
-use jackfield_api::{Seq, SessionId};
+use jackfield_api::{Event, Seq, SessionId};
 use tokio::sync::watch;
 
-use crate::published::{Behind, Page, Published, State};
+use crate::published::{Behind, Page, Published, ReadsEvents, State};
 use crate::store::Store;
 
 /// How many events are sent one by one to a client that comes back; behind that it gets a snapshot.
@@ -31,6 +31,17 @@ pub struct Subscription {
     /// The client was told that it has all there is.
     current: bool,
     over: bool,
+    /// It is for somebody in this process.
+    reads: Option<ReadsEvents>,
+}
+
+/// What is told to somebody in this process.
+#[derive(Debug, Clone)]
+pub enum Told {
+    /// Events in a row, as they are.
+    Events(Vec<Arc<Event>>),
+    /// Anything else, and events that are read from the store, as they go over the socket.
+    Frame(Bytes),
 }
 
 /// How a subscription begins.
@@ -62,12 +73,54 @@ impl Subscription {
                 seq
             }
         };
-        Self { session_id, published, changed, store, cursor, ready, current: false, over: false }
+        Self {
+            session_id,
+            published,
+            changed,
+            store,
+            cursor,
+            ready,
+            current: false,
+            over: false,
+            reads: None,
+        }
     }
 
     /// The session.
     pub fn session_id(&self) -> &SessionId {
         &self.session_id
+    }
+
+    /// For somebody in this process, who asks with [`Subscription::next_told`].
+    #[must_use]
+    pub fn with_events(mut self) -> Self {
+        self.reads = Some(self.published.read_events());
+        self
+    }
+
+    /// What comes next, without encoding events that are in memory; `None` once it is over. Cancel-safe.
+    pub async fn next_told(&mut self) -> Option<Told> {
+        loop {
+            if let Some(told) = self.try_next_told() {
+                return Some(told);
+            }
+            if self.over {
+                return None;
+            }
+            self.wait().await;
+        }
+    }
+
+    fn try_next_told(&mut self) -> Option<Told> {
+        if self.ready.is_empty() && !self.over {
+            // Marked before it is looked, so that what comes in between is seen by the next look.
+            self.changed.borrow_and_update();
+            if let Some((events, last)) = self.published.events_behind(self.cursor) {
+                self.cursor = last;
+                return Some(Told::Events(events));
+            }
+        }
+        self.try_next().map(Told::Frame)
     }
 
     /// The next frame; `None` once it is over. Cancel-safe: a dropped future loses nothing.
@@ -79,11 +132,15 @@ impl Subscription {
             if self.over {
                 return None;
             }
-            if matches!(self.published.behind(self.cursor), Behind::Stored) {
-                self.read_store().await;
-            } else if self.changed.changed().await.is_err() {
-                self.over = true;
-            }
+            self.wait().await;
+        }
+    }
+
+    async fn wait(&mut self) {
+        if matches!(self.published.behind(self.cursor), Behind::Stored) {
+            self.read_store().await;
+        } else if self.changed.changed().await.is_err() {
+            self.over = true;
         }
     }
 
@@ -116,7 +173,12 @@ impl Subscription {
         match self.store.log(&self.session_id, self.cursor, READ).await {
             Ok(pages) if !pages.is_empty() => {
                 for page in pages {
-                    let page = Page { first: page.first, last: page.last, lines: page.lines };
+                    let page = Page {
+                        first: page.first,
+                        last: page.last,
+                        lines: page.lines,
+                        events: Arc::default(),
+                    };
                     self.ready.push_back(self.published.cut(&page, self.cursor));
                     self.cursor = page.last;
                 }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use axum::Router;
 use jackfield_testkit::programs;
+use jackfield_workbench::ToolServer;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
@@ -39,13 +40,13 @@ async fn the_handler_passes_what_the_suite_asks_of_servers_with_tools() {
     });
     let book = GuestBook::default();
     let handler = move || {
-        Ok(Handler {
+        Ok(ToolServer(Handler {
             name: "Conformance".to_owned(),
             bench: Arc::clone(&bench),
             diffs: Diffs::default(),
             guest: book.enter(1),
             gone: CancellationToken::new(),
-        })
+        }))
     };
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(handler, sessions, StreamableHttpServerConfig::default());

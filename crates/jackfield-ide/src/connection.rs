@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
+use jackfield_workbench::ToolServer;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, CustomNotification, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -51,7 +52,7 @@ pub(crate) async fn attend(
     let wire =
         Wire { stream, out, gone: gone.clone(), listening: listening.clone(), pulse: Arc::clone(&pulse) };
     // The handshake is a request like any other: a client that asks in another order is answered all the same.
-    let service = serve_directly_with_ct(handler, wire, None, gone.clone());
+    let service = serve_directly_with_ct(ToolServer(handler), wire, None, gone.clone());
     let peer = service.peer().clone();
     tokio::select! {
         () = write(&mut sink, &mut waiting, &pulse) => {}

@@ -5,6 +5,7 @@
 //! not answer holds up its own question and nothing else.
 
 use std::fmt;
+use std::future::ready;
 use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
@@ -26,8 +27,10 @@ pub trait Editor: fmt::Debug + Send + Sync + 'static {
     /// The decision has been taken elsewhere, or nobody waits for it any more: takes the view away. Must not block.
     fn close_diff(&self, id: DiffId);
 
-    /// What is open, in the editor's order.
-    fn tabs(&self) -> Answer<'_, Vec<Tab>>;
+    /// What is open, in the editor's order; nothing, in one that only shows files as they lie on the disk.
+    fn tabs(&self) -> Answer<'_, Vec<Tab>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
 
     /// Problems in one file, or in all it knows of.
     fn diagnostics(&self, path: Option<PathBuf>) -> Answer<'_, Vec<FileDiagnostics>>;
@@ -38,10 +41,16 @@ pub trait Editor: fmt::Debug + Send + Sync + 'static {
     }
 
     /// How an open file stands; `None` if it is not open.
-    fn document_state(&self, path: PathBuf) -> Answer<'_, Option<DocumentState>>;
+    fn document_state(&self, path: PathBuf) -> Answer<'_, Option<DocumentState>> {
+        drop(path);
+        Box::pin(ready(Ok(None)))
+    }
 
     /// Saves an open file; `None` if it is not open.
-    fn save(&self, path: PathBuf) -> Answer<'_, Option<Saved>>;
+    fn save(&self, path: PathBuf) -> Answer<'_, Option<Saved>> {
+        drop(path);
+        Box::pin(ready(Ok(None)))
+    }
 }
 
 /// Why an editor did not do what it was asked for.

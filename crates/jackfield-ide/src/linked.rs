@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use futures_util::future::BoxFuture;
 use futures_util::{SinkExt as _, StreamExt as _};
-use jackfield_workbench::{Buffers, Diagnostic, FileDiagnostics, Settled};
+use jackfield_workbench::{Buffers, Diagnostic, FileDiagnostics, Settled, file_of};
 use rustix::process::{Pid, geteuid, test_kill_process};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ impl Buffers for LinkedEditor {
             let arguments = path.as_deref().map_or_else(|| json!({}), |path| json!({ "uri": url(path) }));
             let files = self.call("getDiagnostics", arguments).await?;
             let file = |file: &Value| {
-                let path = PathBuf::from(file["uri"].as_str()?.strip_prefix("file://")?);
+                let path = file_of(file["uri"].as_str()?);
                 let all = file["diagnostics"].as_array()?;
                 // One that is written otherwise does not hide the others.
                 let read = |one: &Value| Diagnostic::deserialize(one).ok();

@@ -15,8 +15,7 @@ use tokio::process::Command;
 
 use crate::console::{Console, Output};
 use crate::editor::{
-    Answer, Diff, DiffId, Document, DocumentState, Editor, EditorError, FileDiagnostics, OpenFile, Saved,
-    Tab, Verdict,
+    Answer, Diff, DiffId, Document, Editor, EditorError, FileDiagnostics, OpenFile, Verdict,
 };
 
 /// The editor of those who have none.
@@ -123,24 +122,12 @@ impl Editor for Plain {
         }
     }
 
-    fn tabs(&self) -> Answer<'_, Vec<Tab>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
     fn diagnostics(&self, path: Option<PathBuf>) -> Answer<'_, Vec<FileDiagnostics>> {
         Box::pin(problems(self.servers.as_deref(), path))
     }
 
     fn without_diagnostics(&self) -> Option<&'static str> {
         self.servers.is_none().then_some(NO_PROBLEMS)
-    }
-
-    fn document_state(&self, _path: PathBuf) -> Answer<'_, Option<DocumentState>> {
-        Box::pin(async { Ok(None) })
-    }
-
-    fn save(&self, _path: PathBuf) -> Answer<'_, Option<Saved>> {
-        Box::pin(async { Ok(None) })
     }
 }
 

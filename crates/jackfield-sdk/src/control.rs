@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use jackfield_api::command::{Background, Reply, SetMode, SetModel, SetThinking, StopTask};
+use jackfield_api::command::{Background, Reply, SetEffort, SetMode, SetModel, SetThinking, StopTask};
 use jackfield_api::{Json, TaskId, ToolCallId, Uuid};
 use jackfield_wire::{
     ApplyFlagSettings, FileSuggestions, GenerateSessionTitle, GetContextUsage, HostMcpMessage, HostRequest,
@@ -15,8 +15,8 @@ use jackfield_wire::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::Session;
 use crate::error::Refused;
+use crate::{Effort, Session};
 
 impl Session {
     /// Sets the permission mode.
@@ -32,6 +32,11 @@ impl Session {
     /// Sets how many tokens the model may think; `None` for the CLI's default.
     pub async fn set_thinking(&self, max_thinking_tokens: Option<u64>) -> Result<(), Refused> {
         self.command(SetThinking { max_thinking_tokens }).await.map(drop)
+    }
+
+    /// Sets how much effort the model makes; `None` for the CLI's default.
+    pub async fn set_effort(&self, effort: Option<Effort>) -> Result<(), Refused> {
+        self.command(SetEffort { effort: effort.map(|effort| effort.as_str().to_owned()) }).await.map(drop)
     }
 
     /// Stops a subagent or a command in the background.

@@ -22,7 +22,7 @@ pub(crate) use progress::{Choice, Progress};
 
 use crate::history::{History, HistoryError};
 use crate::options::Switch;
-use crate::{Environment, Options, Refused, Session, StartError, Turn, environment};
+use crate::{Effort, Environment, Options, Refused, Session, StartError, Turn, environment};
 
 /// Why a conversation did not go on.
 #[derive(Debug, thiserror::Error)]
@@ -185,6 +185,7 @@ pub(crate) fn continued(options: &Options, progress: &Progress) -> Options {
             Choice::Thinking(tokens) => {
                 options.max_thinking_tokens = tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
             }
+            Choice::Effort(effort) => options.effort = effort.clone().map(Effort::Other),
         }
     }
     options

@@ -14,8 +14,8 @@ pub trait Journal: Debug + Send + Sync {
     /// Whether lines are wanted now. Asked before one is made.
     fn wants_lines(&self) -> bool;
 
-    /// The next line.
-    fn line(&self, entry: &Entry);
+    /// What passed next.
+    fn passed(&self, passed: &Passed<'_>);
 
     /// All of this moment was told.
     fn pause(&self);
@@ -24,11 +24,28 @@ pub trait Journal: Debug + Send + Sync {
     fn process(&self, id: u32);
 }
 
+/// Something that passes between a session and its CLI.
+#[derive(Debug)]
+pub struct Passed<'a> {
+    at: Timestamp,
+    input: &'a Input<'a>,
+}
+
+impl Passed<'_> {
+    /// Appends its line, with the newline; nothing where nothing can come of it.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        Entry::write(self.at, self.input, out);
+    }
+
+    /// What it is in a journal; `None` where nothing can come of it.
+    pub fn entry(&self) -> Option<Entry> {
+        Entry::of(self.at, self.input)
+    }
+}
+
 /// Tells an input, if somebody wants to hear of it.
 pub(crate) fn tell(journal: Option<&dyn Journal>, at: Timestamp, input: &Input<'_>) {
-    if let Some(journal) = journal.filter(|journal| journal.wants_lines())
-        && let Some(entry) = Entry::of(at, input)
-    {
-        journal.line(&entry);
+    if let Some(journal) = journal.filter(|journal| journal.wants_lines()) {
+        journal.passed(&Passed { at, input });
     }
 }

@@ -86,6 +86,15 @@ impl RawTail {
         KeptLines { lines, missing: first > number.0.saturating_add(1) }
     }
 
+    /// The line that an event was made of, as far as it is kept.
+    pub fn line_of(&self, seq: Seq) -> Option<String> {
+        let kept = self.lock();
+        // Who asks is not far behind, so it is looked for from the end.
+        let made = kept.lines.iter().rev().filter_map(|line| Some((line.first_seq?, line.last_seq?, line)));
+        let (first, _, line) = made.take_while(|(_, last, _)| *last >= seq).last()?;
+        (first <= seq).then(|| line.text.clone())
+    }
+
     /// Takes as much of a line as will be kept.
     pub(crate) fn take(&self, direction: Direction, line: &str) -> Taken {
         let direction = match direction {
@@ -161,6 +170,9 @@ mod tests {
         let lines = tail.after(LineNumber(0)).lines;
         let made: Vec<_> = lines.iter().map(|line| line.first_seq.zip(line.last_seq)).collect();
         assert_eq!(made, [None, Some((Seq(2), Seq(3))), Some((Seq(4), Seq(4)))]);
+        let found: Vec<_> = (1..=5).map(|seq| tail.line_of(Seq(seq))).collect();
+        let found: Vec<_> = found.iter().map(Option::as_deref).collect();
+        assert_eq!(found, [None, Some("two"), Some("two"), Some("one"), None]);
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod connection;
 mod output;
 mod schema;
 mod server;
+mod toolset;
 
 use std::fmt;
 use std::pin::Pin;
@@ -39,6 +40,7 @@ pub use self::call::ToolCall;
 pub use self::connection::Connection;
 pub use self::output::{ImageType, ToolError, ToolOutput};
 use self::schema::InputSchema;
+pub use self::toolset::{ToolServer, Toolset};
 
 /// A named set of tools. The model sees each as `mcp__<set>__<tool>`.
 #[derive(Clone)]

@@ -24,6 +24,10 @@ const WORDS: usize = 2 * 1024;
 /// How long a process that has closed its pipe may take to end.
 const ENDING: Duration = Duration::from_secs(5);
 
+/// One thread per engine. Moonshine's would wait for each other by turning on the spot: three times the work, and no
+/// sooner done.
+const ONE_THREAD: (&str, &str) = ("MOONSHINE_ORT_SINGLE_THREAD", "1");
+
 /// How recognisers are started.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
@@ -158,6 +162,7 @@ impl Booth {
             .arg(serde_json::to_string(&setup)?)
             // It needs nothing of ours, and gets nothing.
             .env_clear()
+            .env(ONE_THREAD.0, ONE_THREAD.1)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use jackfield_sdk::{Callbacks, Trust};
 
+use crate::address::file_of;
 use crate::buffers::Buffers;
 use crate::kernel::{Kernel, KernelSetup};
 use crate::language_server::{LanguageServerSetup, LanguageServers};
@@ -116,7 +117,7 @@ impl Lent {
 
     /// A file of the session's folder, by its path or address; `None` for every other one.
     fn file(&self, named: &str) -> Option<PathBuf> {
-        let path = self.folder.join(named.strip_prefix("file://").unwrap_or(named));
+        let path = self.folder.join(file_of(named));
         let folder = self.folder.canonicalize().ok()?;
         // A file that is to be made has no path of its own yet, but its folder has.
         let real = path

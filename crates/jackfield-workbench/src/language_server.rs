@@ -121,6 +121,14 @@ impl LanguageServers {
         self.servers.iter().any(|server| server.knows(path))
     }
 
+    /// Starts every one and ends it again, to see whether it works. Needs a running tokio runtime.
+    pub async fn try_out(&self) -> Result<(), LanguageServerError> {
+        for server in &self.servers {
+            server.begin().await?;
+        }
+        Ok(())
+    }
+
     /// The problems in a file as it lies on the disk; none in one that is not there or that no server knows. Needs a
     /// running tokio runtime.
     pub async fn diagnostics(&self, path: &Path) -> Result<Vec<Diagnostic>, LanguageServerError> {

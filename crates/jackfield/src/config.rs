@@ -109,6 +109,7 @@ pub(crate) struct Tools {
     pub(crate) python: Option<PathBuf>,
     pub(crate) code_seconds: u64,
     pub(crate) language_servers: Vec<String>,
+    pub(crate) folders: Vec<PathBuf>,
     pub(crate) editor: bool,
 }
 

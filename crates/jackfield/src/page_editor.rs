@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use jackfield_api::editor::{EditorPosition, EditorRange};
 use jackfield_ide::{
-    Answer, Diff, DiffId, Document, DocumentState, Editor, EditorError, FileDiagnostics, Ide,
-    LanguageServers, NO_PROBLEMS, OpenFile, Options, Position, Range, Saved, ServeError, Tab, Verdict,
-    problems, serve,
+    Answer, Diff, DiffId, Document, Editor, EditorError, FileDiagnostics, Ide, LanguageServers, NO_PROBLEMS,
+    OpenFile, Options, Position, Range, ServeError, Verdict, problems, serve,
 };
 use jackfield_sdk::Environment;
 use jackfield_server::{Board, Proposal};
@@ -88,24 +87,12 @@ impl Editor for PageEditor {
     /// It was taken down when nobody waited for it any more.
     fn close_diff(&self, _id: DiffId) {}
 
-    fn tabs(&self) -> Answer<'_, Vec<Tab>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
     fn diagnostics(&self, path: Option<PathBuf>) -> Answer<'_, Vec<FileDiagnostics>> {
         Box::pin(problems(self.servers.as_deref(), path))
     }
 
     fn without_diagnostics(&self) -> Option<&'static str> {
         self.servers.is_none().then_some(NO_PROBLEMS)
-    }
-
-    fn document_state(&self, _path: PathBuf) -> Answer<'_, Option<DocumentState>> {
-        Box::pin(async { Ok(None) })
-    }
-
-    fn save(&self, _path: PathBuf) -> Answer<'_, Option<Saved>> {
-        Box::pin(async { Ok(None) })
     }
 }
 

@@ -79,10 +79,20 @@ pub(crate) fn equip(
         surroundings: surroundings(config, environment),
     };
     let locks = lock_folders(environment).filter(|_| tools.editor);
+    let own = tools.folders.clone();
     Some(move |callbacks, folder: &Path, trust| {
+        let trust = if is_below(folder, &own) { Trust::Trusted } else { trust };
         let editor = locks.as_ref().and_then(|locks| LinkedEditor::find(locks, folder));
         let buffers = editor.map(|editor| Arc::new(editor) as Arc<dyn Buffers>);
         equipment.equip(callbacks, Reach { folder: folder.to_owned(), trust, buffers })
+    })
+}
+
+/// Whether a folder is one of these, or below one; where it really is counts, not how it is written.
+fn is_below(folder: &Path, own: &[PathBuf]) -> bool {
+    let real = folder.canonicalize();
+    real.is_ok_and(|real| {
+        own.iter().filter_map(|own| own.canonicalize().ok()).any(|own| real.starts_with(own))
     })
 }
 
@@ -94,7 +104,7 @@ pub(crate) fn lock_folders(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// Programs see what the CLI sees, and end with this one.
-fn surroundings(config: &Config, environment: &Environment) -> Surroundings {
+pub(crate) fn surroundings(config: &Config, environment: &Environment) -> Surroundings {
     let options = config.session("/", environment);
     let environment = jackfield_sdk::environment(environment.clone(), &Options::clone(&options));
     // Without its own file this program could not have been started.
@@ -107,6 +117,21 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn a_folder_is_below_another_by_where_it_really_is() {
+        let place = tempfile::tempdir().unwrap();
+        let [own, inside, other] = ["own", "own/project", "own-not"].map(|name| place.path().join(name));
+        for folder in [&inside, &other] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let link = own.join("link");
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        let is_own = |folder: &Path| is_below(folder, std::slice::from_ref(&own));
+        assert!(is_own(&own) && is_own(&inside) && is_own(&other.join("../own/project")));
+        assert!(!is_own(&other) && !is_own(&link) && !is_own(place.path()) && !is_own(&own.join("gone")));
+        assert!(!is_below(&inside, &[]));
+    }
 
     #[test]
     fn a_language_server_is_named_with_its_files() {

@@ -218,9 +218,11 @@ impl Stage {
     }
 
     fn handle(&mut self, input: Input<'_>) {
-        if let Some(entry) = Entry::of(api::Timestamp(self.at), &input) {
-            self.record(&entry);
-        }
+        let mut line = Vec::new();
+        Entry::write(api::Timestamp(self.at), &input, &mut line);
+        // It is one line, whatever is in it.
+        let line = String::from_utf8(line).unwrap_or_default();
+        self.journal.extend(line.strip_suffix('\n').map(str::to_owned));
         self.take_in(input);
     }
 

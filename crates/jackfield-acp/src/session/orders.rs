@@ -30,6 +30,8 @@ pub(super) enum Purpose {
     Model(RequestId, String),
     /// The answer to a request to set how much the model may think.
     Thinking(RequestId, Option<u64>),
+    /// The answer to a request to set how much effort the model makes.
+    Effort(RequestId, Option<String>),
     /// A run that is to begin anew.
     Restart,
 }

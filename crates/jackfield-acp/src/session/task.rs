@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
+use super::arriving::Arriving;
 use super::orders::{self, Orders};
 use super::stopping::{Step, Stopping};
 use super::{Ask, is_status};
@@ -45,6 +46,7 @@ pub(super) struct Task {
     folder: String,
     asks: mpsc::Receiver<Ask>,
     prompts: Prompts,
+    arriving: Arriving,
     orders: Orders,
     stopping: Stopping,
     /// Questions that a person is being asked here.
@@ -83,9 +85,18 @@ enum Done {
     Looked(u32, Option<Box<FolderTrust>>),
     Trusted(String, Said),
     Remembered(bool),
+    /// What the editor has of the files that this prompt names is in it.
+    Ready(Prompt),
     /// It was too early for this prompt.
     Early(Prompt),
-    Known(Vec<Model>, Option<String>, Option<u64>),
+    Known(Vec<Model>, Option<Known>),
+}
+
+/// What no event tells of a session.
+struct Known {
+    title: String,
+    thinking: Option<u64>,
+    effort: Option<String>,
 }
 
 /// What happened.
@@ -119,6 +130,7 @@ impl Task {
             folder,
             asks,
             prompts: Prompts::default(),
+            arriving: Arriving::default(),
             orders: Orders::default(),
             stopping: Stopping::default(),
             questions: BTreeMap::new(),
@@ -195,7 +207,10 @@ impl Task {
                 Woken::Asked(None) => break,
                 Woken::Told(Some(Update::Over(reason))) => return self.over(&reason).await,
                 Woken::Told(None) => return self.over("the session is over").await,
-                Woken::Told(Some(update)) => self.told(update),
+                Woken::Told(Some(update)) => {
+                    self.told(update);
+                    self.catch_up(&mut updates);
+                }
                 Woken::Done(done) => self.done(done),
                 Woken::Nothing | Woken::Due => {}
             }
@@ -240,6 +255,15 @@ impl Task {
 
     // ---- what the session tells ----
 
+    /// Sees what was told together with what was just seen, as far as it makes one batch.
+    fn catch_up(&mut self, updates: &mut Subscription) {
+        while self.lines.lines().len() <= BATCH
+            && let Some(event) = updates.next_ready()
+        {
+            self.happened(&event);
+        }
+    }
+
     fn told(&mut self, update: Update) {
         match update {
             Update::Event(event) => self.happened(&event),
@@ -282,9 +306,12 @@ impl Task {
         self.doing.spawn(async move {
             let models = client.settings().await.map(|settings| super::models(&settings)).unwrap_or_default();
             let session = client.session(&id).await.ok().flatten();
-            let (title, thinking) =
-                session.map_or((None, None), |it| (Some(it.title), it.max_thinking_tokens));
-            Done::Known(models, title, thinking)
+            let known = session.map(|it| Known {
+                title: it.title,
+                thinking: it.max_thinking_tokens,
+                effort: it.effort,
+            });
+            Done::Known(models, known)
         });
     }
 }

@@ -181,6 +181,7 @@ impl Editor {
             Some("session/update") => (&schemas().update, params),
             Some("session/request_permission") => (&schemas().permission, params),
             Some("elicitation/create") => (&schemas().elicitation, params),
+            Some("fs/read_text_file") => (&schemas().file, params),
             Some("$/cancel_request") => (&schemas().cancel, params),
             Some(other) => panic!("the agent has no method {other}"),
             None if message.get("error").is_some() => (&schemas().error, &message["error"]),
@@ -201,6 +202,7 @@ struct Schemas {
     permission: Validator,
     elicitation: Validator,
     cancel: Validator,
+    file: Validator,
     error: Validator,
     results: HashMap<&'static str, Validator>,
 }
@@ -212,6 +214,7 @@ fn schemas() -> &'static Schemas {
         permission: of::<schema::RequestPermissionRequest>(),
         elicitation: of::<schema::CreateElicitationRequest>(),
         cancel: of::<schema::CancelRequestNotification>(),
+        file: of::<schema::ReadTextFileRequest>(),
         error: of::<schema::Error>(),
         results: HashMap::from([
             ("initialize", of::<schema::InitializeResponse>()),

@@ -1,7 +1,7 @@
 //! The agent as an editor sees it: over its pipes, on a host in the same process.
 //!
 //! * `recordings` – every recording through the translation
-//! * `turns`, `questions`, `sessions`, `trust` – the real CLIs, with a scripted API behind them
+//! * `turns`, `questions`, `sessions`, `trust`, `brought` – the real CLIs, with a scripted API behind them
 //! * `cancel` – cancellations at seeded moments
 //! * `faults` – what a CLI can do wrong, and an editor
 //! * `editor`, `stage` – the other ends
@@ -26,6 +26,7 @@ macro_rules! with_both_clis {
     };
 }
 
+mod brought;
 mod cancel;
 mod editor;
 mod faults;

@@ -79,7 +79,7 @@ fn every_recording_becomes_updates_that_the_protocol_knows() {
             assert!(left.is_empty(), "{}: {left:?} never end", recording.name);
         }
     }
-    assert!(calls > 200 && texts > 1000, "{calls} calls, {texts} texts");
+    assert!(calls > 200 && texts > 500, "{calls} calls, {texts} texts");
 }
 
 #[test]
@@ -93,6 +93,8 @@ fn the_text_that_is_told_is_the_text_that_was_said() {
                 Body::MessageChunk(chunk) => Some(chunk.text.as_str()),
                 _ => None,
             })
+            // The end of a compaction is told as one.
+            .filter(|text| text.trim() != "Compacted")
             .collect();
         let told: String = translated(&events, View::default())
             .iter()

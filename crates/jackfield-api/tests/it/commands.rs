@@ -3,8 +3,8 @@
 use jackfield_api::command::{
     Agent, Answer, Archive, Background, CancelQueued, Close, Command, Content, CreateSession, Created,
     Delete, Done, EditQueued, Fork, Import, Interrupt, Mcp, McpAction, Prompt, Rejection, RejectionCode,
-    Rename, ReorderQueued, Reply, Retry, Rewind, RewindScope, SetBudget, SetMode, SetModel, SetThinking,
-    StopTask, Told,
+    Rename, ReorderQueued, Reply, Retry, Rewind, RewindScope, SetBudget, SetDirectories, SetEffort, SetMode,
+    SetModel, SetThinking, StopTask, Told,
 };
 use jackfield_api::session::{Priority, SessionOrigin};
 use jackfield_api::{PendingId, TurnNumber};
@@ -31,6 +31,7 @@ pub(crate) fn commands() -> Vec<Command> {
         effort: Some("high".into()),
         permission_mode: Some("plan".into()),
         max_thinking_tokens: Some(1024),
+        directories: vec!["/lib".into()],
         mcp_servers: Some(json()),
         json_schema: Some(json()),
         max_budget_usd: Some(5.5),
@@ -55,7 +56,8 @@ fn next(command: &Command) -> Option<Command> {
         Command::Answer(_) => SetMode { permission_mode: "plan".into() }.into(),
         Command::SetMode(_) => SetModel { model: None }.into(),
         Command::SetModel(_) => SetThinking { max_thinking_tokens: Some(0) }.into(),
-        Command::SetThinking(_) => {
+        Command::SetThinking(_) => SetEffort { effort: Some("low".into()) }.into(),
+        Command::SetEffort(_) => {
             Rewind { uuid: "u-1".into(), scope: RewindScope::Both, preview: true }.into()
         }
         Command::Rewind(_) => Retry { turn: Some(TurnNumber(2)) }.into(),
@@ -71,7 +73,8 @@ fn next(command: &Command) -> Option<Command> {
         Command::Close(_) => Delete {}.into(),
         Command::Delete(_) => Import { cli_session_ids: vec!["id".into()] }.into(),
         Command::Import(_) => SetBudget { max_budget_usd: Some(2.0) }.into(),
-        Command::SetBudget(_) => return None,
+        Command::SetBudget(_) => SetDirectories { directories: vec!["/lib".into()] }.into(),
+        Command::SetDirectories(_) => return None,
     })
 }
 

@@ -105,6 +105,7 @@ fn next(body: &Body) -> Option<Body> {
         Body::ToolCall(_) => ToolUpdate {
             tool_call_id: "toolu_1".into(),
             tool_status: ToolStatus::Error,
+            tool_title: Some(text()),
             normalized: Some(normalized().remove(0)),
             output: Some(json()),
             message: Some(text()),
@@ -116,6 +117,7 @@ fn next(body: &Body) -> Option<Body> {
             outcome: PermissionOutcome::Expired,
             by: Some("someone".into()),
             message: Some(text()),
+            input: Some(json()),
         }
         .into(),
         Body::PermissionResolved(_) => PermissionCancelled { pending_id: PendingId(13) }.into(),

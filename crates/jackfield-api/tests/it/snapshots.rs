@@ -45,6 +45,7 @@ fn next(content: &ItemContent) -> Option<ItemContent> {
                 outcome: Some(PermissionOutcome::Lost),
                 by: Some("someone".into()),
                 message: None,
+                input: Some(json()),
             }),
         })),
         ItemContent::Question(_) => ItemContent::File(Box::new(samples::file_updated())),

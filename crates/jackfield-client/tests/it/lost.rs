@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use jackfield_api::{Body, Seq};
-use jackfield_client::{Client, ClientError, SessionQuery, Update};
+use jackfield_client::{Client, ClientError, SessionQuery, Update, Watched};
 use jackfield_testkit::api::Reply;
 
 use crate::same::until_complete;
@@ -32,7 +32,7 @@ async fn a_connection_that_is_cut_again_and_again_loses_and_doubles_no_event() {
             Update::Event(event) => {
                 assert_eq!(event.seq.0, events.len() as u64 + 1, "a hole or a double");
                 let over = matches!(event.body, Body::Complete(_));
-                events.push(*event);
+                events.push(event);
                 if over {
                     break;
                 }
@@ -50,7 +50,7 @@ async fn a_connection_that_is_cut_again_and_again_loses_and_doubles_no_event() {
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(&*update, expected);
+        assert_eq!(&update, expected);
     }
 }
 
@@ -124,4 +124,33 @@ async fn something_that_is_no_host_is_an_error_and_not_a_host() {
     let error = Client::running(folder.path(), "tester").await.unwrap_err();
     assert!(matches!(error, ClientError::Nonsense { .. }), "{error:?}");
     drop(answering.await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_of_sessions_is_told_as_it_changes_and_whole_again_after_a_loss() {
+    let mut stage = Stage::new(vec![]).await;
+    let mut watched = [stage.here().watch(), stage.running().await.watch()];
+    for watching in &mut watched {
+        assert_eq!(watching.next().await.unwrap().unwrap(), Watched::All(Vec::new()));
+    }
+    let id = stage.here().create(stage.create()).await.unwrap();
+    for watching in &mut watched {
+        let Watched::Changed(changed) = watching.next().await.unwrap().unwrap() else {
+            panic!("not a change")
+        };
+        assert!(
+            changed.sessions.iter().any(|session| session.session_id == id) && changed.deleted.is_empty()
+        );
+    }
+    let [_, mut running] = watched;
+    stage.stop().await;
+    stage.start().await;
+    // What was told of the end is of no interest here.
+    let all = loop {
+        match running.next().await.unwrap().unwrap() {
+            Watched::All(all) => break all,
+            Watched::Changed(_) => {}
+        }
+    };
+    assert_eq!(all.into_iter().map(|session| session.session_id).collect::<Vec<_>>(), [id]);
 }

@@ -130,7 +130,7 @@ fn every_recorded_call_gets_the_shape_of_its_kind() {
         assert!(!line.is_empty() && !line.contains('\n'), "{line:?} in {}", call.recording);
         assert!(line.chars().count() <= 120, "{line:?} in {}", call.recording);
 
-        complete(&mut normalized, &call.result());
+        complete(&call.tool_name, &mut normalized, &call.result());
         assert_eq!(kind(&normalized), expected, "{} in {}", call.tool_name, call.recording);
         *calls_per_kind.entry(expected).or_default() += 1;
     }
@@ -157,7 +157,7 @@ fn every_recorded_command_has_the_exit_code_that_the_cli_tells() {
     let (mut succeeded, mut failed, mut refused) = (0, 0, 0);
     for call in recorded_calls().iter().filter(|call| call.tool_name == "Bash") {
         let mut normalized = normalize(&call.tool_name, &Json::of(&call.input));
-        complete(&mut normalized, &call.result());
+        complete(&call.tool_name, &mut normalized, &call.result());
         let Normalized::ShellExec(shell) = normalized else { continue };
         let output = shell.output.unwrap();
         let content = call.content.as_deref().unwrap();
@@ -177,11 +177,29 @@ fn every_recorded_command_has_the_exit_code_that_the_cli_tells() {
 }
 
 #[test]
+fn every_recorded_search_lists_the_same_files_in_a_subagent() {
+    let mut compared = 0;
+    for call in recorded_calls().iter().filter(|call| call.tool_name == "Glob" && !call.is_error) {
+        let found = |result: &ToolResult<'_>| {
+            let mut normalized = normalize(&call.tool_name, &Json::of(&call.input));
+            complete(&call.tool_name, &mut normalized, result);
+            let Normalized::CodeSearch(search) = normalized else { panic!("a search has another kind") };
+            search.output.unwrap()
+        };
+        let told = call.result();
+        // In a subagent the line is the same without its structured form.
+        assert_eq!(found(&ToolResult { structured: None, ..told }), found(&told), "{}", call.recording);
+        compared += 1;
+    }
+    assert!(compared > 0);
+}
+
+#[test]
 fn every_recorded_change_of_a_file_is_told_with_its_new_text() {
     let (mut changed, mut unchanged) = (0, 0);
     for call in recorded_calls() {
         let mut normalized = normalize(&call.tool_name, &Json::of(&call.input));
-        complete(&mut normalized, &call.result());
+        complete(&call.tool_name, &mut normalized, &call.result());
         let update = file_updated(&ToolCallId::from("toolu_1"), &normalized, &call.result());
         let Normalized::ModifyFile(modify) = normalized else {
             assert_eq!(update, None, "{}", call.recording);
@@ -244,7 +262,8 @@ fn the_result_of_an_mcp_tool_is_kept_whole() {
     let mut normalized =
         normalize("mcp__mini__echo", &Json::parse(r#"{"text":"hello"}"#.to_owned()).unwrap());
     let content = r#"[{"type":"text","text":"echo: hello"}]"#;
-    complete(&mut normalized, &ToolResult { content: Some(content), structured: None, is_error: false });
+    let result = ToolResult { content: Some(content), structured: None, is_error: false };
+    complete("mcp__mini__echo", &mut normalized, &result);
     let Normalized::Generic(generic) = normalized else { panic!("an MCP tool has another kind") };
     assert_eq!(generic.output.unwrap().get(), content);
 }
@@ -388,7 +407,7 @@ proptest! {
         prop_assert!(before == kind_of(tool_name) || before == "generic");
         let line = title(tool_name, &normalized);
         prop_assert!(line.chars().count() <= 120 && !line.chars().any(char::is_control), "{:?}", line);
-        complete(&mut normalized, &result);
+        complete(tool_name, &mut normalized, &result);
         prop_assert_eq!(kind(&normalized), before);
         let update = file_updated(&ToolCallId::from("toolu_1"), &normalized, &result);
         prop_assert!(update.is_none() || matches!(normalized, Normalized::ModifyFile(_)));
@@ -407,7 +426,7 @@ proptest! {
         let result = ToolResult { content: Some(&content), structured: Some(&structured), is_error: false };
         let mut normalized = normalize(tool_name, &Json::parse("{}".to_owned()).unwrap());
         let before = kind(&normalized);
-        complete(&mut normalized, &result);
+        complete(tool_name, &mut normalized, &result);
         file_updated(&ToolCallId::from("toolu_1"), &normalized, &result);
         prop_assert_eq!(kind(&normalized), before);
     }

@@ -8,7 +8,7 @@ use jackfield_core::session::Bypass;
 use serde_json::{Value, json};
 
 use crate::harness::Step;
-use crate::scene::{Scene, can_use_tool, of_type, success, success_with, tool_result};
+use crate::scene::{Scene, bash, can_use_tool, of_type, success, success_with, tool_result};
 
 /// A session in which the CLI asks whether `ls` may run; the question's number is its `pending_id`.
 fn asked(options: Options) -> (Scene, Value) {
@@ -64,6 +64,33 @@ fn allowing_a_tool_with_another_input_and_a_rule_writes_both() {
     let response =
         json!({ "behavior": "allow", "updatedInput": { "command": "pwd" }, "updatedPermissions": [update] });
     assert_eq!(told[0], json!({ "write": answered("r-1", &response), "by": "web" }));
+}
+
+#[test]
+fn s19_everybody_is_told_what_runs_when_it_is_not_what_was_asked() {
+    let mut scene = Scene::in_turn();
+    scene.cli(&bash("msg_1", "toolu_1", "ls"));
+    let told = scene.cli(&can_use_tool("r-1", "Bash", "toolu_1", &json!({ "command": "ls" })));
+    let id = of_type(&told, &["permission_request"])[0]["pending_id"].clone();
+    let told = scene.ask(&answer(&id, &json!({ "type": "allow", "input": { "command": "pwd" } })));
+    let resolved = of_type(&told, &["permission_resolved"]);
+    assert_eq!(resolved[0]["input"], json!({ "command": "pwd" }));
+    // The call is shown as what it is now, before and after its result.
+    let updates = of_type(&told, &["tool_update"]);
+    assert_eq!(updates[0]["tool_status"], "running");
+    assert_eq!(updates[0]["tool_title"], "$ pwd");
+    assert_eq!(updates[0]["normalized"]["command"], "pwd");
+    let told = scene.cli(&tool_result("toolu_1", "/ws"));
+    assert_eq!(of_type(&told, &["tool_update"])[0]["normalized"]["command"], "pwd");
+}
+
+#[test]
+fn s19_an_input_that_says_the_same_in_other_words_is_no_change() {
+    let (mut scene, id) = asked(Options::default());
+    let same = json!({ "description": "list", "command": "ls" });
+    let told = scene.ask(&answer(&id, &json!({ "type": "allow", "input": same })));
+    assert_eq!(of_type(&told, &["permission_resolved"])[0].get("input"), None);
+    assert_eq!(of_type(&told, &["tool_update"]), Vec::<Value>::new());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use proptest::test_runner::Config;
 use api::command::{
     Allow, Answers, Archive, Background, CancelQueued, Close, Content, CreateSession, Delete, Deny,
     EditQueued, Fork, Import, Interrupt, Mcp, McpAction, Prompt, Rename, ReorderQueued, Retry, Rewind,
-    RewindScope, SetBudget, SetMode, SetModel, SetThinking, StopTask, Verdict,
+    RewindScope, SetBudget, SetDirectories, SetEffort, SetMode, SetModel, SetThinking, StopTask, Verdict,
 };
 use api::permission::{Behavior, Change, Destination, Remember, Rule};
 use api::session::Priority;
@@ -222,6 +222,8 @@ fn command() -> impl Strategy<Value = Step> {
         SetModel { model: Some(" ".to_owned()) }.into(),
         SetModel { model: Some("opus".to_owned()) }.into(),
         SetThinking { max_thinking_tokens: Some(0) }.into(),
+        SetEffort { effort: Some("low".to_owned()) }.into(),
+        SetEffort { effort: None }.into(),
         StopTask { task_id: "t".into() }.into(),
         Background { tool_call_id: None }.into(),
         Rename { title: String::new() }.into(),
@@ -235,6 +237,7 @@ fn command() -> impl Strategy<Value = Step> {
         Delete {}.into(),
         Import::default().into(),
         SetBudget { max_budget_usd: None }.into(),
+        SetDirectories { directories: Vec::new() }.into(),
     ];
     let command = prop_oneof![
         4 => prompt().prop_map(api::Command::from),

@@ -3,10 +3,9 @@
 //! It is only there where something is switched on; a session without it has one look at a pointer per event. The one
 //! rule it keeps: it is told everything and asked nothing.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use jackfield_api::{Body, Event, LineNumber, Seq, Timestamp, TurnNumber, Uuid};
+use jackfield_api::{Body, Event, Timestamp, TurnNumber, Uuid};
 use jackfield_observe::tally::Underway;
 use jackfield_observe::{Seed, Spans, Tally, TraceParent};
 use jackfield_sdk::RawTail;
@@ -28,7 +27,7 @@ struct Traced {
     spans: Spans,
     sink: Arc<dyn SpanSink>,
     /// The lines, where what was said goes into spans.
-    lines: Option<Lines>,
+    lines: Option<Arc<RawTail>>,
 }
 
 #[derive(Debug)]
@@ -36,14 +35,6 @@ struct Counted {
     tally: Tally,
     underway: Underway,
     figures: Arc<Figures>,
-}
-
-/// The newest lines with the events that were made of them.
-#[derive(Debug)]
-struct Lines {
-    tail: Arc<RawTail>,
-    last: LineNumber,
-    ready: VecDeque<(Seq, Seq, String)>,
 }
 
 impl Observed {
@@ -56,11 +47,7 @@ impl Observed {
         let traced = observe.spans.as_ref().map(|sink| Traced {
             spans: Spans::new(Seed(uuid::Uuid::new_v4().as_u128()), redact, observe.payloads),
             sink: Arc::clone(sink),
-            lines: observe.payloads.map(|_| Lines {
-                tail: Arc::clone(tail),
-                last: LineNumber(0),
-                ready: VecDeque::new(),
-            }),
+            lines: observe.payloads.map(|_| Arc::clone(tail)),
         });
         let counted = figures.map(|figures| Counted {
             tally: Tally::default(),
@@ -79,8 +66,9 @@ impl Observed {
         if let Some(traced) = &mut self.traced {
             // A piece of a block has no line in a span; so the lines of most events are never looked for.
             let is_piece = matches!(event.body, Body::MessageChunk(_) | Body::Reasoning(_));
-            let raw = traced.lines.as_mut().filter(|_| !is_piece).and_then(|lines| lines.of(event.seq));
-            traced.spans.see(event, raw);
+            let lines = traced.lines.as_ref().filter(|_| !is_piece);
+            let raw = lines.and_then(|lines| lines.line_of(event.seq));
+            traced.spans.see(event, raw.as_deref());
         }
     }
 
@@ -127,23 +115,5 @@ impl Observed {
         }
         self.seen = false;
         self.hand_on();
-    }
-}
-
-impl Lines {
-    /// The line that an event was made of, as far as it is still kept.
-    fn of(&mut self, seq: Seq) -> Option<&str> {
-        if self.ready.back().is_none_or(|(_, last, _)| *last < seq) {
-            for line in self.tail.after(self.last).lines {
-                self.last = line.number;
-                if let (Some(first), Some(last)) = (line.first_seq, line.last_seq) {
-                    self.ready.push_back((first, last, line.text));
-                }
-            }
-        }
-        while self.ready.front().is_some_and(|(_, last, _)| *last < seq) {
-            self.ready.pop_front();
-        }
-        self.ready.front().filter(|(first, _, _)| *first <= seq).map(|(_, _, text)| text.as_str())
     }
 }

@@ -4,6 +4,8 @@
 //! the next, so batches grow by themselves when the disk is slow. The one rule it keeps: a batch that could not be
 //! stored is tried again as it is, and nothing behind it goes first.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use jackfield_api::permission::PermissionRequest;
 use jackfield_api::snapshot::{Item, Snapshot};
@@ -26,8 +28,12 @@ pub(crate) struct Outbox {
     turns: Vec<TurnRow>,
     asked: Vec<(Timestamp, PermissionRequest)>,
     decided: Vec<Decided>,
+    /// The events themselves, where somebody in this process reads them.
+    kept: Vec<Arc<Event>>,
     /// The batch that was handed to the store.
     sent: Option<Batch>,
+    /// Its events, if all of them were kept.
+    sent_events: Arc<[Arc<Event>]>,
 }
 
 impl Outbox {
@@ -41,7 +47,9 @@ impl Outbox {
             turns: Vec::new(),
             asked: Vec::new(),
             decided: Vec::new(),
+            kept: Vec::new(),
             sent: None,
+            sent_events: Arc::default(),
         }
     }
 
@@ -71,6 +79,11 @@ impl Outbox {
         }
     }
 
+    /// Keeps an event that was taken in, for those in this process who read it.
+    pub(crate) fn keep(&mut self, event: &Arc<Event>) {
+        self.kept.push(Arc::clone(event));
+    }
+
     /// Takes items in that will not change any more.
     pub(crate) fn settle(&mut self, items: Vec<Item>) {
         self.items.extend(items);
@@ -98,11 +111,14 @@ impl Outbox {
         checkpoint: Option<(Snapshot, Vec<Item>)>,
     ) -> Option<Batch> {
         let first = if self.sent.is_none() { self.first.take()? } else { return None };
+        // Where much comes at once, as much will come again.
+        let room = if self.lines.len() > ROOM / 4 { self.lines.len() } else { 0 };
+        let lines = std::mem::replace(&mut self.lines, Vec::with_capacity(room));
         let batch = Batch {
             session: self.session_id.clone(),
             first,
             last: self.last,
-            lines: Bytes::from(std::mem::take(&mut self.lines)),
+            lines: Bytes::from(lines),
             items: std::mem::take(&mut self.items),
             summary,
             checkpoint,
@@ -110,13 +126,22 @@ impl Outbox {
             asked: std::mem::take(&mut self.asked),
             decided: std::mem::take(&mut self.decided),
         };
+        let kept = std::mem::take(&mut self.kept);
+        let all = kept.len() as u64 == self.last.0 + 1 - first.0;
+        self.sent_events = if all { kept.into() } else { Arc::default() };
         self.sent = Some(batch.clone());
         Some(batch)
+    }
+
+    /// The events of the batch that is on its way; none if not all of them were kept.
+    pub(crate) fn sent_events(&self) -> Arc<[Arc<Event>]> {
+        Arc::clone(&self.sent_events)
     }
 
     /// The batch is on disk.
     pub(crate) fn stored(&mut self) {
         self.sent = None;
+        self.sent_events = Arc::default();
     }
 
     /// The batch once more, because it could not be stored.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_api::command::{Agent, CreateSession};
+use jackfield_api::command::{Agent, CreateSession, Rejection, RejectionCode};
 use jackfield_api::host::{HistoryEntry, ModelOffer, SessionSummary};
 use jackfield_api::session::SessionOrigin;
 use jackfield_api::snapshot::Item;
@@ -22,6 +22,7 @@ use jackfield_sdk::{
 };
 use tokio::time::{Instant, sleep};
 
+use super::reject;
 use super::summary::{TITLE, line};
 use super::watcher::Watcher;
 use crate::host::Shared;
@@ -97,6 +98,7 @@ fn offers(session: &Session) -> Vec<ModelOffer> {
         model: model.resolved_model.clone(),
         name: model.display_name.clone(),
         description: model.description.clone(),
+        efforts: if model.supports_effort { model.supported_effort_levels.clone() } else { Vec::new() },
     })
     .collect()
 }
@@ -138,6 +140,9 @@ fn options(settings: &Settings, record: &SessionRecord, last: Seq) -> Options {
     if let Some(tokens) = create.max_thinking_tokens {
         options = options.max_thinking_tokens(u32::try_from(tokens).unwrap_or(u32::MAX));
     }
+    for folder in &create.directories {
+        options = options.add_directory(folder);
+    }
     for (name, server) in mcp_servers(create) {
         options = options.mcp_server(name, server);
     }
@@ -178,6 +183,12 @@ pub(crate) fn mcp_servers(create: &CreateSession) -> Vec<(String, McpServer)> {
 /// The shape of answers that was asked for; what cannot be read was refused when the session was made.
 pub(crate) fn json_schema(create: &CreateSession) -> Option<serde_json::Map<String, serde_json::Value>> {
     create.json_schema.as_ref()?.read().ok()
+}
+
+/// Why these cannot be folders that tools may reach besides the session's own.
+pub(crate) fn refuse_directories(directories: &[String]) -> Option<Rejection> {
+    let relative = directories.iter().find(|folder| !Path::new(folder).is_absolute())?;
+    Some(reject(RejectionCode::Invalid, format!("the folder {relative} is not an absolute path")))
 }
 
 /// What the session may still cost.

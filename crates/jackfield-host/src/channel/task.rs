@@ -85,6 +85,17 @@ type Waiting = (Client, Command, Answer);
 struct Live {
     session: Session,
     events: Events,
+    /// It was asked to end.
+    closing: bool,
+    /// What waits until the disk knows that there is a run.
+    opening: Option<Opening>,
+}
+
+/// A run of which the disk does not know yet. What it did before that could not be found after a crash.
+struct Opening {
+    /// The event that must be stored.
+    begun: Seq,
+    waiting: Vec<Waiting>,
 }
 
 /// Something that was done beside the loop.
@@ -105,6 +116,7 @@ enum Effect {
     Mode(String),
     Model(Option<String>),
     Thinking(Option<u64>),
+    Effort(Option<String>),
     Answer(PendingId),
 }
 

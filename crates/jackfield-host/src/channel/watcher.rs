@@ -5,12 +5,12 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jackfield_api::{Event, SessionId};
-use jackfield_sdk::{Entry, Journal};
+use jackfield_api::SessionId;
+use jackfield_sdk::{Journal, Passed};
 
-use crate::debug_files::DebugFiles;
+use crate::debug_files::{DebugFile, Kind};
 use crate::observe::{DebugOf, Observe};
 
 /// What is known of a session beside its events.
@@ -21,7 +21,9 @@ pub(crate) struct Watcher {
     debugs: AtomicBool,
     /// The process of its run, or of the last; 0 before the first.
     process: AtomicU32,
-    files: Mutex<Option<DebugFiles>>,
+    /// Each has its own lock: the session's task and the SDK's do not wait for each other.
+    raw: Mutex<Option<DebugFile>>,
+    normalized: Mutex<Option<DebugFile>>,
 }
 
 impl Watcher {
@@ -31,7 +33,8 @@ impl Watcher {
             folder: observe.debug_folder.clone(),
             debugs: AtomicBool::new(false),
             process: AtomicU32::new(0),
-            files: Mutex::default(),
+            raw: Mutex::default(),
+            normalized: Mutex::default(),
         };
         if observe.debug == DebugOf::Everybody {
             watcher.switch(true);
@@ -47,10 +50,16 @@ impl Watcher {
     /// Begins or ends the debug files, and says whether they are written now. They are opened with the first line.
     pub(crate) fn switch(&self, on: bool) -> bool {
         let on = on && self.folder.is_some();
+        if !on && self.debugs() {
+            for kind in [Kind::Raw, Kind::Normalized] {
+                if lock(self.file(kind)).is_some() {
+                    self.write(kind, DebugFile::flush);
+                }
+            }
+        }
         self.debugs.store(on, Ordering::Relaxed);
         if !on {
-            // What is dropped is written first.
-            drop(self.files.lock().unwrap_or_else(PoisonError::into_inner).take());
+            drop((lock(&self.raw).take(), lock(&self.normalized).take()));
         }
         on
     }
@@ -60,23 +69,30 @@ impl Watcher {
         Some(self.process.load(Ordering::Relaxed)).filter(|id| *id != 0)
     }
 
-    /// An event that is about to be stored.
-    pub(crate) fn event(&self, event: &Event) {
+    /// Events that are about to be stored, as lines.
+    pub(crate) fn events(&self, lines: &[u8]) {
         if self.debugs() {
-            self.write(|files| files.normalized(event));
+            self.write(Kind::Normalized, |file| file.write(lines));
         }
     }
 
-    fn write(&self, write: impl FnOnce(&mut DebugFiles) -> std::io::Result<()>) {
+    fn file(&self, kind: Kind) -> &Mutex<Option<DebugFile>> {
+        match kind {
+            Kind::Raw => &self.raw,
+            Kind::Normalized => &self.normalized,
+        }
+    }
+
+    fn write(&self, kind: Kind, write: impl FnOnce(&mut DebugFile) -> std::io::Result<()>) {
         let Some(folder) = &self.folder else { return };
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let opened = match &mut *files {
-            Some(files) => Ok(files),
-            none => DebugFiles::open(folder, &self.session).map(|opened| none.insert(opened)),
+        let mut file = lock(self.file(kind));
+        let opened = match &mut *file {
+            Some(file) => Ok(file),
+            none => DebugFile::open(folder, &self.session, kind).map(|opened| none.insert(opened)),
         };
         if let Err(error) = opened.and_then(write) {
             tracing::warn!(session = %self.session, %error, "cannot write debug files; they are off now");
-            *files = None;
+            *file = None;
             self.debugs.store(false, Ordering::Relaxed);
         }
     }
@@ -87,17 +103,22 @@ impl Journal for Watcher {
         self.debugs()
     }
 
-    fn line(&self, entry: &Entry) {
-        self.write(|files| files.raw(entry));
+    fn passed(&self, passed: &Passed<'_>) {
+        self.write(Kind::Raw, |file| file.hold(|held| passed.write(held)));
     }
 
     fn pause(&self) {
         if self.debugs() {
-            self.write(DebugFiles::flush);
+            self.write(Kind::Raw, DebugFile::flush);
         }
     }
 
     fn process(&self, id: u32) {
         self.process.store(id, Ordering::Relaxed);
     }
+}
+
+fn lock(file: &Mutex<Option<DebugFile>>) -> MutexGuard<'_, Option<DebugFile>> {
+    // A panic while the lock is held leaves a file that can be written.
+    file.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -171,7 +171,10 @@ fn write_question(question: &QuestionItem, to: &mut impl Write) -> io::Result<()
     let by = ending.by.as_ref().map(|by| format!(" by {}", line(by))).unwrap_or_default();
     let message = ending.message.as_deref().map(line).filter(|message| !message.is_empty());
     let message = message.map(|message| format!(": {message}")).unwrap_or_default();
-    writeln!(to, "**{outcome}**{by}{message}\n")
+    writeln!(to, "**{outcome}**{by}{message}\n")?;
+    let Some(input) = &ending.input else { return Ok(()) };
+    writeln!(to, "With this input instead:\n")?;
+    fenced("json", input.get(), to)
 }
 
 fn write_file(file: &FileUpdated, to: &mut impl Write) -> io::Result<()> {

@@ -73,6 +73,9 @@ impl Host {
             Ok(_) => return invalid(format!("{} is not a folder", create.cwd)),
             Err(error) => return invalid(format!("cannot use the folder {}: {error}", create.cwd)),
         }
+        if let Some(rejection) = run::refuse_directories(&create.directories) {
+            return Err(rejection);
+        }
         if create.agent == Some(Agent::Demo) && self.shared.settings.demo.is_none() {
             return Err(reject(RejectionCode::Unsupported, "this host has no demo agent"));
         }
@@ -248,6 +251,7 @@ impl Host {
             model: create.model.clone().or_else(|| self.shared.settings.model.clone()),
             permission_mode: create.permission_mode.clone(),
             max_thinking_tokens: create.max_thinking_tokens,
+            effort: create.effort.clone(),
             max_budget_usd: create.max_budget_usd,
             trusted: create.trusted,
             ..SessionSummary::new(session_id, create.cwd.clone(), at)

@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::store::column::{integer, json, seq};
 use crate::store::error::{AppendError, StoreError};
 use crate::store::sessions::SummaryRow;
-use crate::store::words;
+use crate::store::{packed, words};
 
 /// Events of one session in a row, and what follows from them.
 #[derive(Debug, Clone)]
@@ -84,7 +84,10 @@ pub(super) struct Rows {
     session: SessionId,
     first: Seq,
     last: Seq,
-    lines: Bytes,
+    /// How many lines there are, and whether the last one is whole.
+    counted: (u64, bool),
+    /// As they lie on the disk.
+    lines: Vec<u8>,
     items: Vec<ItemRow>,
     summary: Option<SummaryRow>,
     checkpoint: Option<(String, String)>,
@@ -150,7 +153,8 @@ impl Rows {
             session: batch.session,
             first: batch.first,
             last: batch.last,
-            lines: batch.lines,
+            counted: count(&batch.lines),
+            lines: packed::pack(&batch.lines).into_owned(),
             items: batch.items.into_iter().map(item).collect::<Result<_, _>>()?,
             summary: batch.summary.as_ref().map(SummaryRow::of).transpose()?,
             checkpoint: batch.checkpoint.map(checkpoint).transpose()?,
@@ -182,7 +186,7 @@ impl Rows {
         }
         if !self.lines.is_empty() {
             to.prepare_cached("INSERT INTO log (session, first, last, lines) VALUES (?1, ?2, ?3, ?4)")?
-                .execute(params![session, integer(self.first.0), integer(self.last.0), &*self.lines])?;
+                .execute(params![session, integer(self.first.0), integer(self.last.0), self.lines])?;
         }
         self.write_items(to, session)?;
         self.write_turns(to, session)?;
@@ -204,8 +208,7 @@ impl Rows {
         if self.first != expected {
             return Err(AppendError::OutOfOrder { session, expected, found: self.first });
         }
-        let lines = memchr::memchr_iter(b'\n', &self.lines).count() as u64;
-        let whole = self.lines.is_empty() || self.lines.ends_with(b"\n");
+        let (lines, whole) = self.counted;
         if !whole || self.last.0.checked_sub(last.0) != Some(lines) {
             return Err(AppendError::Uneven { session, first: self.first, last: self.last, lines });
         }
@@ -213,6 +216,7 @@ impl Rows {
     }
 
     fn write_items(&self, to: &Connection, session: i64) -> rusqlite::Result<()> {
+        let mut numbers = Vec::with_capacity(self.items.len());
         for row in &self.items {
             let number: i64 = to
                 .prepare_cached(
@@ -221,6 +225,11 @@ impl Rows {
                      RETURNING number",
                 )?
                 .query_row(params![session, row.seq, row.at, row.kind, row.item], |row| row.get(0))?;
+            numbers.push(number);
+        }
+        // Behind all of them: before each statement that can be undone by itself, as those above, the index of words
+        // writes out what it has gathered, and what it writes alone it must merge again.
+        for (row, number) in self.items.iter().zip(numbers) {
             if row.text.is_empty() {
                 to.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([number])?;
             } else {
@@ -282,6 +291,11 @@ impl Rows {
         }
         Ok(())
     }
+}
+
+fn count(lines: &[u8]) -> (u64, bool) {
+    let whole = lines.is_empty() || lines.ends_with(b"\n");
+    (memchr::memchr_iter(b'\n', lines).count() as u64, whole)
 }
 
 /// The last event of a session that is stored; 0 if there is none.

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::store::Store;
 use crate::store::column::{integer, read, seq, unreadable};
 use crate::store::error::{Fault, StoreError};
+use crate::store::packed::unpack;
 use crate::store::sessions::number;
 
 /// Events in a row, as they were written.
@@ -110,7 +111,7 @@ fn log(from: &Connection, id: &SessionId, after: Seq, at_most_bytes: usize) -> R
     let mut rows = statement.query(params![session, integer(after.0).min(i64::MAX - 1)])?;
     let (mut pages, mut bytes) = (Vec::new(), 0_usize);
     while let Some(row) = rows.next()? {
-        let lines = Bytes::from(row.get::<_, Vec<u8>>(2)?);
+        let lines = unpack(row.get(2)?).map_err(|reason| unreadable(id, "events", &reason))?;
         let page = behind(LogPage { first: seq(row.get(0)?), last: seq(row.get(1)?), lines }, after);
         bytes = bytes.saturating_add(page.lines.len());
         if !pages.is_empty() && at_most_bytes < bytes {

@@ -15,7 +15,8 @@ use crate::store::error::{Fault, StoreError};
 use crate::store::folder;
 
 /// The step that leads to each version, from the first on.
-pub(super) const STEPS: &[&str] = &[include_str!("schema/v1.sql"), include_str!("schema/v2.sql")];
+pub(super) const STEPS: &[&str] =
+    &[include_str!("schema/v1.sql"), include_str!("schema/v2.sql"), include_str!("schema/v3.sql")];
 
 /// `JFLD`: says to SQLite's tools, and to us, whose file it is.
 const APPLICATION_ID: u32 = 0x4a46_4c44;
@@ -63,7 +64,7 @@ pub(super) fn open(path: &Path, steps: &[&str]) -> Result<Connection, StoreError
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
-             PRAGMA secure_delete = ON; PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 16777216;",
+             PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 16777216;",
         )
         .map_err(fault)?;
     if found < known {

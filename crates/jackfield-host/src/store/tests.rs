@@ -28,9 +28,15 @@ async fn open() -> (TempDir, Store, SessionId, SessionId) {
     (folder, store, "one".into(), "two".into())
 }
 
-/// One event of so many bytes.
+/// An event of so many bytes that nothing can make fewer.
 fn event(session: &SessionId, seq: u64, bytes: usize) -> Batch {
-    let mut line = vec![b'x'; bytes - 1];
+    let mut number = 1_u64;
+    let mut line: Vec<u8> = std::iter::repeat_with(|| {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        b' ' + u8::try_from((number >> 33) % 95).unwrap()
+    })
+    .take(bytes - 1)
+    .collect();
     line.push(b'\n');
     Batch::new(session.clone(), Seq(seq), Seq(seq), Bytes::from(line))
 }

@@ -137,6 +137,7 @@ fn a_session_reads_like_a_conversation() {
         outcome: Some(PermissionOutcome::Allowed),
         by: Some("Anna's phone".to_owned()),
         message: None,
+        input: None,
     };
     let document = as_markdown(
         "Mend the\n# bug",
@@ -331,8 +332,12 @@ fn s23_no_secret_leaves_in_an_export_wherever_it_stands() {
             diff: None,
         }],
     };
-    let ending =
-        QuestionEnding { outcome: None, by: Some(canary.to_owned()), message: Some(canary.to_owned()) };
+    let ending = QuestionEnding {
+        outcome: None,
+        by: Some(canary.to_owned()),
+        message: Some(canary.to_owned()),
+        input: Some(Json::of(&json!({ "command": canary }))),
+    };
     let run = RunEnded { reason: RunEndReason::Crashed, exit_code: None, stderr_tail: canary.to_owned() };
     let mut misc = tool(
         Normalized::Misc(Box::default()),

@@ -1,14 +1,17 @@
 //! Sessions of a host, with the real CLI behind it.
 
+use std::time::Duration;
+
 use jackfield_api::command::{
     Allow, Answer, Archive, Close, Command, Deny, Fork, Import, RejectionCode, Rename, Retry, Rewind,
     RewindScope, SetBudget, SetMode, Verdict,
 };
 use jackfield_api::host::{HostRule, HostRules};
+use jackfield_api::lines::LineDirection;
 use jackfield_api::permission::{Behavior, PermissionOutcome};
 use jackfield_api::snapshot::{ItemContent, SessionState};
 use jackfield_api::socket::{GivenCommand, ServerFrame};
-use jackfield_api::{Body, Seq};
+use jackfield_api::{Body, LineNumber, Seq};
 use jackfield_host::ExportFormat;
 use jackfield_host::store::{CostBy, SessionQuery};
 use jackfield_testkit::api::{HttpError, Purpose, Reply};
@@ -23,6 +26,8 @@ with_both_clis![
     a_failed_turn_is_retried_from_the_last_good_message,
     a_copy_knows_what_was_said_before_and_nothing_after,
     conversations_of_the_cli_are_taken_in_and_go_on,
+    a_prompt_that_meets_a_run_that_ends_begins_the_next_one,
+    f3_a_cli_is_told_nothing_before_the_disk_knows_of_its_run,
 ];
 
 fn said(body: &serde_json::Value) -> String {
@@ -49,7 +54,7 @@ async fn a_session_outlives_its_runs_and_its_host(version: &str) {
     assert_eq!(stored.cli_session_id, before.cli_session_id);
     let mut follower = stage.follow(&id).await;
     give(&stage.host, Some(&id), prompt("third")).await.unwrap();
-    follower.completed().await;
+    let third = follower.completed().await;
 
     let texts: Vec<String> = follower
         .transcript()
@@ -64,9 +69,69 @@ async fn a_session_outlives_its_runs_and_its_host(version: &str) {
     let last = stage.api.requests().into_iter().rfind(|request| request.purpose == Purpose::Conversation);
     let last = said(&last.unwrap().body);
     assert!(["first", "one", "second", "two", "third"].iter().all(|word| last.contains(word)), "{last}");
-    // The turns were counted, and each has its price.
+    // The turns were counted, and each has its price, whatever the CLI restored from the run before.
     let costs = stage.host.costs(CostBy::Session, None).await.unwrap();
     assert_eq!(costs.total.turns, 3);
+    let Body::Complete(third) = third.body else { unreachable!() };
+    let (total, third) = (costs.total.cost_usd, third.data.cost_usd);
+    assert!(0.0 < third && (total - 3.0 * third).abs() < 1e-9, "{total} for three turns, {third} for one");
+    stage.host.close().await;
+}
+
+async fn a_prompt_that_meets_a_run_that_ends_begins_the_next_one(version: &str) {
+    let stage = Stage::new(version, vec![Reply::text("one"), Reply::text("two"), Reply::text("three")]).await;
+    let id = stage.session().await;
+    let mut follower = stage.follow(&id).await;
+    give(&stage.host, Some(&id), prompt("first")).await.unwrap();
+    follower.completed().await;
+    // Each is begun before the one before it is done.
+    let (closed, second, third) = tokio::join!(
+        give(&stage.host, Some(&id), Close {}),
+        give(&stage.host, Some(&id), prompt("second")),
+        give(&stage.host, Some(&id), prompt("third")),
+    );
+    closed.unwrap();
+    second.unwrap();
+    third.unwrap();
+    follower.until(|body| matches!(body, Body::RunEnded(_))).await;
+    follower.until(|body| matches!(body, Body::RunStarted(_))).await;
+    follower.completed().await;
+    let said_at_last = || {
+        let mut requests = stage.api.requests().into_iter();
+        requests.rfind(|request| request.purpose == Purpose::Conversation).map(|request| said(&request.body))
+    };
+    while !said_at_last().is_some_and(|last| last.contains("second") && last.contains("third")) {
+        follower.completed().await;
+    }
+    stage.host.close().await;
+}
+
+/// What a run did of which the disk knows nothing could not be found after a crash.
+async fn f3_a_cli_is_told_nothing_before_the_disk_knows_of_its_run(version: &str) {
+    let stage = Stage::new(version, vec![Reply::text("hello back")]).await;
+    let id = stage.session().await;
+    let mut follower = stage.follow(&id).await;
+    let lines = async || stage.host.lines(&id, LineNumber(0)).await.unwrap().lines;
+    // Nothing can be stored while somebody else writes. The store waits for that, but not for ever.
+    let other =
+        rusqlite::Connection::open(stage.sandbox.places().temporary.join("data/jackfield.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let held = async {
+        for _ in 0..30 {
+            if lines().await.iter().any(|line| line.direction == LineDirection::FromCli) {
+                // It is ready. Now it would be told, if it were told too early.
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert!(!lines().await.iter().any(|line| line.text.contains("hello there")));
+        other.execute_batch("ROLLBACK").unwrap();
+    };
+    let (given, ()) = tokio::join!(give(&stage.host, Some(&id), prompt("hello there")), held);
+    given.unwrap();
+    follower.completed().await;
+    assert!(lines().await.iter().any(|line| line.text.contains("hello there")));
     stage.host.close().await;
 }
 

@@ -34,6 +34,7 @@ pub(super) struct State {
 pub(crate) enum Choice {
     Model(Option<String>),
     Thinking(Option<u64>),
+    Effort(Option<String>),
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

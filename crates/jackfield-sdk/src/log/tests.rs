@@ -80,6 +80,7 @@ fn whatever_is_large_in_an_event_weighs() {
     let update = ToolUpdate {
         tool_call_id: "t".into(),
         tool_status: ToolStatus::Running,
+        tool_title: None,
         normalized: None,
         output: None,
         message: None,

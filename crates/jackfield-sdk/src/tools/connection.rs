@@ -19,8 +19,7 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Tools;
-use super::server::Server;
+use super::{ToolServer, Tools};
 
 /// How many messages may wait for the server, which does nothing but hand them on. More are refused.
 const WAITING: usize = 1024;
@@ -37,7 +36,7 @@ struct Shared {
     inbox: mpsc::Sender<ClientJsonRpcMessage>,
     waiting: Waiting,
     /// Ends the service when it is dropped.
-    _service: RunningService<RoleServer, Server>,
+    _service: RunningService<RoleServer, ToolServer<Tools>>,
 }
 
 /// Who waits for the answer to which request.
@@ -54,7 +53,7 @@ impl Tools {
         let joint = Joint { messages, waiting: waiting.clone() };
         // The CLI shakes hands once per connection or twice, so this is a request like any other
         // (`serve_directly`), and not something that a service waits for before it begins.
-        let service = serve_directly(Server { tools: self.clone() }, joint, None);
+        let service = serve_directly(ToolServer(self.clone()), joint, None);
         Connection { shared: Arc::new(Shared { inbox, waiting, _service: service }) }
     }
 }

@@ -8,6 +8,7 @@ mod cli;
 mod report;
 mod speech;
 mod surroundings;
+mod tools;
 
 use std::env;
 use std::io;
@@ -28,8 +29,8 @@ use crate::output::When;
 /// Check the CLI, its login and everything around it
 ///
 /// Starts the CLI once, in an empty folder and without a prompt, and looks at the configuration, the data
-/// folder, the port, git and the terminal. Ends with 1 if there is a problem, and with 0 if there is none,
-/// however many remarks there are.
+/// folder, the port, git, the tools of sessions and the terminal. Ends with 1 if there is a problem, and with
+/// 0 if there is none, however many remarks there are.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -86,6 +87,9 @@ impl Doctor {
         }
         report.add(surroundings::port(effective.config.server.listen))?;
         report.add(runtime.block_on(surroundings::git(&environment, limit)))?;
+        for check in runtime.block_on(tools::check(&effective.config, &environment, limit)) {
+            report.add(check)?;
+        }
         report.add(surroundings::terminal(&environment, &io::stdout()))?;
         let checks = report.checks();
         let exit = report.end()?;

@@ -5,6 +5,7 @@
 
 mod model;
 mod pulse;
+mod seen;
 mod view;
 
 use std::env;
@@ -15,7 +16,6 @@ use clap::Args;
 use jackfield_api::Timestamp;
 use jackfield_api::command::{Allow, Answer, Deny, Interrupt, Verdict};
 use jackfield_client::{Client, ClientError};
-use jackfield_host::store::SessionQuery;
 use jackfield_sdk::Environment;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use thiserror::Error;
@@ -25,13 +25,14 @@ use crate::config::{self, Flags};
 use crate::failure::{Exit, Failure};
 use model::{Asked, Model};
 use pulse::Pulses;
+use seen::Seen;
 
-/// How often the host is asked.
-const EVERY: Duration = Duration::from_millis(500);
+/// How often it is looked at memory and at how fast sessions speak; all else is told by the host.
+const EVERY: Duration = Duration::from_secs(1);
+/// How often a new picture is drawn at most, however much changes.
+const PICTURE: Duration = Duration::from_millis(100);
 /// How long a key is waited for before it is looked whether the view is still there.
 const KEY: Duration = Duration::from_millis(200);
-/// How many sessions are shown at most.
-const SESSIONS: u32 = 200;
 
 /// Watch all sessions of the running host
 ///
@@ -110,42 +111,54 @@ async fn watch(host: &Client) -> Result<(), TopFailure> {
 }
 
 async fn show(host: &Client, terminal: &mut ratatui::DefaultTerminal) -> Result<(), TopFailure> {
-    let mut model = Model::default();
+    let (mut model, mut seen) = (Model::default(), Seen::default());
     let mut pulses = Pulses::new(host.clone());
+    let mut watching = host.watch();
     let mut keys = keys();
     let mut tick = tokio::time::interval(EVERY);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut picture = tokio::time::interval(PICTURE);
+    for interval in [&mut tick, &mut picture] {
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    }
+    let mut changed = false;
     loop {
         tokio::select! {
-            _ = tick.tick() => look(host, &mut model, &mut pulses).await?,
+            told = watching.next() => match told {
+                Some(told) => {
+                    seen.take(told?);
+                    changed = true;
+                    continue;
+                }
+                None => return Ok(()),
+            },
+            _ = tick.tick() => {
+                seen.processes = host.processes().await?;
+                seen.rates = pulses.look(seen.sessions(), now());
+            }
+            _ = picture.tick(), if changed => {}
             key = keys.recv() => match key {
                 Some(Key::Typed(code)) => {
-                    let Some(asked) = model.key(code) else { continue };
-                    if asked == Asked::End {
-                        return Ok(());
+                    if let Some(asked) = model.key(code) {
+                        if asked == Asked::End {
+                            return Ok(());
+                        }
+                        let came = act(host, asked).await;
+                        model.told(came.err().map(|error| error.to_string()));
                     }
-                    let came = act(host, asked).await;
-                    model.told(came.err().map(|error| error.to_string()));
-                    look(host, &mut model, &mut pulses).await?;
                 }
                 Some(Key::Other) => {}
                 None => return Ok(()),
             },
         }
+        changed = false;
+        model.look(seen.shown(), &seen.processes, &seen.rates, now());
         terminal.draw(|frame| view::draw(frame, &model)).map_err(TopFailure::Terminal)?;
     }
 }
 
-/// Asks the host how everything stands.
-async fn look(host: &Client, model: &mut Model, pulses: &mut Pulses) -> Result<(), TopFailure> {
-    let query = SessionQuery { limit: SESSIONS, ..SessionQuery::default() };
-    let sessions = host.sessions(query).await?.sessions;
-    let processes = host.processes().await?;
+fn now() -> Timestamp {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let now = Timestamp(u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
-    let rates = pulses.look(&sessions, now);
-    model.look(sessions, &processes, &rates, now);
-    Ok(())
+    Timestamp(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Does what was asked.

@@ -226,7 +226,18 @@ pub(crate) const SETTINGS: &[Setting] = &[
             "Language servers that look for problems where no editor does: in `jackfield ide` without a plugin, and in \
              sessions, which get the tool `getDiagnostics` and are told the new problems after each edit. Each stands \
              with the endings of its files; words are separated by spaces. A language server may run what lies in a \
-             folder, so sessions have it only in folders that are trusted.",
+             folder, so sessions have it only in folders that are trusted, and in those of `tools.folders`.",
+        )
+    },
+    Setting {
+        example: "[\"~/projects\"]",
+        ..Setting::new(
+            "tools.folders",
+            Kind::Folders,
+            Unset::Value("[]"),
+            "Folders of your own: in them and below them sessions have the language servers, whether or not the folder is \
+             trusted. A folder without hooks, servers and settings of its own is not asked about, so this is how its \
+             sessions get them.",
         )
     },
     Setting::new(

@@ -83,6 +83,7 @@ impl Agent {
             HostRequest::ListModels => self.succeed(id, json!({ "models": offers::models() })),
             HostRequest::FileSuggestions(_) => self.succeed(id, json!({ "suggestions": [] })),
             HostRequest::SetMaxThinkingTokens(_)
+            | HostRequest::ApplyFlagSettings(_)
             | HostRequest::RenameSession(_)
             | HostRequest::SetHasSubscribers(_) => self.succeed(id, Value::Null),
             HostRequest::EndSession => {

@@ -76,6 +76,9 @@ pub(super) fn resolved(page: &mut Page, resolved: &PermissionResolved) {
     let message = resolved.message.as_deref().filter(|message| !message.is_empty());
     let message = message.map(|message| format!(": {message}")).unwrap_or_default();
     page.marked((style, "?"), style, &format!("[{}] {words}{by}{message}", resolved.pending_id));
+    if let Some(input) = &resolved.input {
+        page.deeper(2, |page| page.line(DIM, &format!("with this input instead: {}", input.get())));
+    }
 }
 
 /// What an answer could leave behind, in a line.

@@ -14,8 +14,11 @@ use jackfield_host::redact::redact;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use thiserror::Error;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::writer::MakeWriterExt as _;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::config::{Config, Format, Level};
 
@@ -48,10 +51,19 @@ pub(crate) fn begin(config: &Config, data: &Path) -> Result<(), LogError> {
     let builder = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_target(false);
     // An error only means that there is one already.
     let _ = match config.log.format {
-        Format::Text => builder.with_writer(both).try_init(),
-        Format::Json => builder.json().flatten_event(true).with_writer(both).try_init(),
+        Format::Text => builder.with_writer(both).finish().with(wanted(level)).try_init(),
+        Format::Json => {
+            builder.json().flatten_event(true).with_writer(both).finish().with(wanted(level)).try_init()
+        }
     };
     Ok(())
+}
+
+/// Of libraries only what went wrong is told: a change of their state, such as a server of tools that begins or ends
+/// with each session, is none of the host's. With TRACE everything is.
+fn wanted(level: LevelFilter) -> Targets {
+    let others = if level == LevelFilter::TRACE { level } else { level.min(LevelFilter::WARN) };
+    Targets::new().with_default(others).with_target("jackfield", level)
 }
 
 /// Takes secrets out of each line on its way. The subscriber writes a line at once.
@@ -170,6 +182,8 @@ impl Kept {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use tracing::Level;
+
     use super::*;
 
     #[test]
@@ -178,6 +192,17 @@ mod tests {
         let key = format!("sk-ant-{}", "0123456789".repeat(3));
         RedactedWriter(&mut written).write_all(format!("it said {key}\n").as_bytes()).unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), "it said [redacted]\n");
+    }
+
+    #[test]
+    fn of_libraries_only_what_went_wrong_is_told() {
+        let told = |level: LevelFilter, target: &str, of| wanted(level).would_enable(target, &of);
+        assert!(told(LevelFilter::INFO, "jackfield_host::channel", Level::INFO));
+        assert!(!told(LevelFilter::INFO, "jackfield_host::channel", Level::DEBUG));
+        assert!(!told(LevelFilter::DEBUG, "rmcp::service", Level::INFO));
+        assert!(told(LevelFilter::INFO, "rmcp::service", Level::WARN));
+        assert!(!told(LevelFilter::ERROR, "rmcp::service", Level::WARN));
+        assert!(told(LevelFilter::TRACE, "rmcp::service", Level::TRACE));
     }
 
     #[test]

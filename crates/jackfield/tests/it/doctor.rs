@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use std::thread;
 
 use jackfield_testkit::cli::{Cli, PINNED_VERSIONS, Sandbox};
+use jackfield_testkit::programs;
 use serde_json::Value;
 
 use crate::program::{Finished, jackfield};
@@ -314,6 +315,47 @@ fn a_port_is_free_taken_by_a_host_or_by_somebody_else() {
         assert_eq!(examined(&address), expected);
         assert!(serving.join().unwrap().0.starts_with("GET /healthz HTTP/1.1\r\n"));
     }
+}
+
+#[test]
+fn tools_that_nobody_has_configured_are_no_problem() {
+    let home = tempfile::tempdir().unwrap();
+    let report = doctor(&[("HOME", home.path())], &[]).1;
+    assert_eq!(found(&report, "python"), pair("ok", "off"));
+    let names: Vec<&str> =
+        report["checks"].as_array().unwrap().iter().map(|check| text(check, "name")).collect();
+    assert!(!names.contains(&"languages") && !names.contains(&"editor"), "{names:?}");
+}
+
+#[test]
+fn tools_that_are_configured_are_tried_and_told_how_to_install() {
+    let home = tempfile::tempdir().unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let packages = programs::jupyter_packages();
+    assert!(packages.is_dir(), "run `cargo xtask setup` first");
+    let tried = |packages: &Path, words: &[&str]| {
+        let variables = [("HOME", home.path()), ("PATH", Path::new(&path)), ("PYTHONPATH", packages)];
+        doctor(&variables, &[&["--timeout", "120"], words].concat()).1
+    };
+    let pyright = format!("tools.language_servers=py: {} --stdio", programs::pyright().display());
+    let works = ["--set", "tools.python=python3", "--set", &pyright, "--set", "tools.editor=true"];
+    let report = tried(&packages, &works);
+    assert_eq!(found(&report, "python"), pair("ok", "works"), "{report:#}");
+    assert_eq!(found(&report, "languages"), pair("ok", "works"), "{report:#}");
+    assert_eq!(found(&report, "editor"), pair("ok", "none"), "{report:#}");
+
+    let missing =
+        ["--set", "tools.python=python3", "--set", "tools.language_servers=py: pyright-langserver-gone"];
+    let report = tried(home.path(), &missing);
+    assert_eq!(found(&report, "python"), pair("problem", "no_kernel"), "{report:#}");
+    assert!(text(check(&report, "python"), "mend").contains("`python3 -m pip install ipykernel`"));
+    assert_eq!(found(&report, "languages"), pair("problem", "missing"), "{report:#}");
+
+    let wrong = ["--set", "tools.python=no-such-python", "--set", "tools.language_servers=py: /bin/false"];
+    let report = tried(&packages, &wrong);
+    assert_eq!(found(&report, "python"), pair("problem", "missing"), "{report:#}");
+    assert_eq!(found(&report, "languages"), pair("problem", "broken"), "{report:#}");
+    assert!(text(check(&report, "languages"), "mend").contains("tools.language_servers"), "{report:#}");
 }
 
 #[test]

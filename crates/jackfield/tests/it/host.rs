@@ -4,7 +4,7 @@
 //! there is afterwards, event by event.
 
 mod chaos;
-mod client;
+pub(crate) mod client;
 mod commands;
 mod dice;
 mod folder;

@@ -7,6 +7,7 @@ mod code;
 mod command;
 mod connecting;
 mod diffs;
+mod equipped;
 mod hostile;
 mod many;
 mod notices;

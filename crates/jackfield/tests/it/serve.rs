@@ -71,19 +71,26 @@ impl Drop for Server {
     }
 }
 
-/// Asks over the Unix socket.
+/// Asks over the Unix socket for something that is there.
 pub(crate) fn ask(data: &Path, line: &str, body: &Value) -> String {
+    let (status, answer) = answered(data, line, body);
+    assert_eq!(status, 200, "{answer}");
+    answer
+}
+
+/// Asks over the Unix socket: the status, and what was answered.
+pub(crate) fn answered(data: &Path, line: &str, body: &Value) -> (u16, String) {
     let mut stream = UnixStream::connect(data.join("host.sock")).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let body = body.to_string();
+    let body = if body.is_null() { String::new() } else { body.to_string() };
     let head = format!("{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json");
     // In one piece: a server that answers after the head alone may have closed before the rest is written.
     let whole = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     stream.write_all(whole.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
 /// Whether a link lets somebody in.

@@ -30,11 +30,15 @@ function M.setup(options)
   end
 end
 
-function M.start()
-  if link.is_running() then
-    return true
-  end
+-- How often a server that has died may be started again.
+local revivals = 3
+
+-- Starts the server on a port, or on any.
+local function begin(port)
   local command = { M.options.command, "ide", "--link", "--name", "Neovim", "--workspace", vim.fn.getcwd() }
+  if port then
+    vim.list_extend(command, { "--port", tostring(port) })
+  end
   local started = link.start(command, {
     on_request = {
       open_diff = diff.open,
@@ -47,11 +51,17 @@ function M.start()
     on_notice = {
       close_diff = diff.close,
     },
-    on_exit = function(code)
+    on_exit = function(code, was)
       selection.stop()
       diff.close_all()
-      if code ~= 0 then
-        say("the server has ended with code " .. code .. ": " .. link.last_words(), vim.log.levels.ERROR)
+      if code == 0 then
+        return
+      end
+      say("the server has ended with code " .. code .. ": " .. link.last_words(), vim.log.levels.ERROR)
+      -- On its port the CLIs that were connected find it again.
+      if was and revivals > 0 then
+        revivals = revivals - 1
+        begin(was.port)
       end
     end,
   })
@@ -61,6 +71,14 @@ function M.start()
   end
   selection.start()
   return true
+end
+
+function M.start()
+  if link.is_running() then
+    return true
+  end
+  revivals = 3
+  return begin()
 end
 
 function M.stop()

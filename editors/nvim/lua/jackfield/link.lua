@@ -94,11 +94,12 @@ function M.start(command, given)
       vim.list_extend(errors, pieces)
     end,
     on_exit = function(_, code)
+      local was = M.ready
       job = nil
       M.ready = nil
       M.connections = {}
       waiting = {}
-      given.on_exit(code)
+      given.on_exit(code, was)
     end,
   })
   if started <= 0 then

@@ -24,14 +24,19 @@ const ON: &str = "[log]\nlevel = \"info\"\n[metrics]\nenabled = true\n[traces]\n
 /// Everything but the debug files, which write all that is said a second and a third time.
 const WITHOUT_FILES: &str = "[log]\nlevel = \"info\"\n[metrics]\nenabled = true\n[traces]\npayloads = true\n";
 
-/// The parts of the program that only watch, as their functions are called in a profile.
-const WATCHING: [&str; 6] = [
+/// The parts of the program that only watch, as a profile names their functions, and their files where they are a part
+/// of somebody else's function.
+const WATCHING: [&str; 10] = [
     "jackfield_observe::",
-    "jackfield_host::channel::observed",
-    "jackfield_host::channel::watcher",
+    "jackfield-observe/src/",
+    "channel::observed",
+    "channel/observed.rs",
+    "channel::watcher",
+    "channel/watcher.rs",
     "jackfield_host::said",
-    "jackfield_host::debug_files",
-    "jackfield_sdk::journal",
+    "jackfield-host/src/said.rs",
+    "debug_files",
+    "jackfield-sdk/src/journal.rs",
 ];
 /// Deltas in the turns under valgrind.
 const COUNTED: [u32; 2] = [2_000, 12_000];

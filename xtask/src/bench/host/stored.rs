@@ -69,6 +69,7 @@ fn summary(id: &SessionId, at: Timestamp, text: &str) -> SessionSummary {
         cwd: "/ws".to_owned(),
         agent: Agent::Claude,
         model: Some("opus".to_owned()),
+        effort: None,
         permission_mode: Some("default".to_owned()),
         max_thinking_tokens: None,
         state: SessionState::Ended,

@@ -3,18 +3,18 @@
 //! Questions to a person are beside it. The one rule it keeps: every request is answered, by the answer that it was
 //! waiting for or by the reason why there is none.
 
-use jackfield_api::Command;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jackfield_api::Uuid;
 use jackfield_api::command::{
     CancelQueued, Close, Interrupt, Prompt, RejectionCode, Reply, SetMode, SetModel,
 };
 use jackfield_api::session::Priority;
+use jackfield_api::{Command, Uuid};
 use jackfield_client::ClientError;
 use tokio::time::{Instant, sleep};
 
-use super::{Done, Task, Trust};
+use super::{Done, Known, Task, Trust};
 use crate::prompt;
 use crate::requests::failure;
 use crate::rpc::invalid;
@@ -26,7 +26,8 @@ use crate::schema::{
 use crate::session::Ask;
 use crate::session::orders::Purpose;
 use crate::session::stopping::Step;
-use crate::settings::{self, DEFAULT_MODEL, MODE, MODEL, THINKING};
+use crate::session::unsaved;
+use crate::settings::{self, DEFAULT_MODEL, EFFORT, MODE, MODEL, THINKING};
 use crate::translate::Sink as _;
 
 /// How long a run may take to end.
@@ -41,6 +42,7 @@ impl Task {
             Ask::Cancel(request) => {
                 self.prompts.cancel(request.as_ref());
                 let dropped = self.prompts.drop_held();
+                self.arriving.drop(&dropped);
                 if let Trust::Asking(held, asking) = &mut self.trust {
                     held.retain(|prompt| !dropped.contains(&prompt.uuid));
                     if held.is_empty() {
@@ -71,13 +73,35 @@ impl Task {
     }
 
     fn prompt(&mut self, id: RequestId, asked: PromptRequest) {
-        let content = match prompt::content(asked.prompt) {
+        let files = if self.connection.offered().files { prompt::files(&asked.prompt) } else { Vec::new() };
+        let again = (!files.is_empty()).then(|| asked.prompt.clone());
+        let content = match prompt::content(asked.prompt, &BTreeMap::new()) {
             Ok(content) => content,
             Err(error) => return self.connection.peer.respond::<()>(&id, Err(error)),
         };
         let uuid: Uuid = uuid::Uuid::new_v4().to_string().into();
         self.prompts.begin(id, uuid.clone());
-        let prompt = Prompt { uuid, content, priority: Priority::Later };
+        self.arriving.push(uuid.clone());
+        let mut prompt = Prompt { uuid, content, priority: Priority::Later };
+        let Some(blocks) = again else { return self.ready(prompt) };
+        let (peer, session) = (self.connection.peer.clone(), self.lines.session().clone());
+        self.doing.spawn(async move {
+            let unsaved = unsaved::texts(peer, session, files).await;
+            if let Ok(content) = prompt::content(blocks, &unsaved) {
+                prompt.content = content;
+            }
+            Done::Ready(prompt)
+        });
+    }
+
+    fn ready(&mut self, prompt: Prompt) {
+        for prompt in self.arriving.ready(prompt) {
+            self.trust_first(prompt);
+        }
+    }
+
+    /// Says a prompt once it is known whether its folder is trusted.
+    fn trust_first(&mut self, prompt: Prompt) {
         match &mut self.trust {
             Trust::Settled => self.say(prompt),
             Trust::Asking(held, _) => held.push(prompt),
@@ -121,6 +145,14 @@ impl Task {
                 let purpose = Purpose::Thinking(id, set.max_thinking_tokens);
                 self.orders.push(set, purpose);
             }
+            EFFORT => {
+                let Some(set) = self.settings.effort(&value) else {
+                    let error = invalid(format!("this model has no level of effort `{value}`"));
+                    return self.connection.peer.respond::<()>(&id, Err(error));
+                };
+                let purpose = Purpose::Effort(id, set.effort.clone());
+                self.orders.push(set, purpose);
+            }
             MODEL => {
                 let model = (value != DEFAULT_MODEL).then(|| value.clone());
                 self.orders.push(SetModel { model }, Purpose::Model(id, value));
@@ -159,6 +191,9 @@ impl Task {
             Done::Closed(id, error) => {
                 self.prompts.give_up();
                 self.settle();
+                // First: who was told that it is closed may open it anew at once.
+                self.asks.close();
+                self.connection.close_ended(self.lines.session());
                 match error {
                     // It was not there.
                     Some(error) if error.code().is_none() => {
@@ -166,8 +201,6 @@ impl Task {
                     }
                     _ => self.connection.peer.respond(&id, Ok(CloseSessionResponse::new())),
                 }
-                self.asks.close();
-                self.connection.close(self.lines.session());
             }
             Done::Looked(look, folder) if look == self.looks => self.looked(folder),
             Done::Trusted(card, said) if self.asks(&card) => self.trusted(card, said),
@@ -178,14 +211,18 @@ impl Task {
                 }
                 self.go_on();
             }
+            Done::Ready(prompt) => self.ready(prompt),
             Done::Early(prompt) => {
                 let purpose = Purpose::Prompt(Box::new(prompt.clone()));
                 self.orders.push_first(prompt, purpose);
             }
-            Done::Known(models, title, thinking) => {
+            Done::Known(models, session) => {
                 let mut told = self.settings.set_models(models);
+                let Some(Known { title, thinking, effort }) = session else { return self.tell(told) };
+                let title = Some(title);
                 told.extend(self.settings.set_thinking(thinking));
-                if title.is_some() && title != self.title {
+                told.extend(self.settings.set_effort(effort));
+                if title != self.title {
                     self.title.clone_from(&title);
                     told.push(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title)));
                 }
@@ -233,11 +270,16 @@ impl Task {
                 drop(self.settings.set_thinking(tokens));
                 peer.respond(&id, Ok(SetSessionConfigOptionResponse::new(self.settings.options())));
             }
+            (Purpose::Effort(id, effort), Ok(_)) => {
+                drop(self.settings.set_effort(effort));
+                peer.respond(&id, Ok(SetSessionConfigOptionResponse::new(self.settings.options())));
+            }
             (
                 Purpose::Mode(id, _)
                 | Purpose::ModeOption(id, _)
                 | Purpose::Model(id, _)
-                | Purpose::Thinking(id, _),
+                | Purpose::Thinking(id, _)
+                | Purpose::Effort(id, _),
                 Err(error),
             ) => {
                 peer.respond::<()>(&id, Err(failure(error)));

@@ -4,6 +4,7 @@
 //! whole or not at all, and only right behind the last one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jackfield_api::command::{Rejection, Reply};
 use jackfield_api::permission::PermissionOutcome;
@@ -69,7 +70,12 @@ impl Disk {
         if self.last() != batch.last {
             return Err(format!("a batch that ends with {} says {}", self.last(), batch.last));
         }
-        self.pages.push(Page { first: batch.first, last: batch.last, lines: batch.lines.clone() });
+        self.pages.push(Page {
+            first: batch.first,
+            last: batch.last,
+            lines: batch.lines.clone(),
+            events: Arc::default(),
+        });
         self.items.extend(batch.items.iter().map(|item| (item.seq, item.clone())));
         if let Some(summary) = &batch.summary {
             self.record.summary = summary.clone();

@@ -452,7 +452,7 @@ impl World {
 }
 
 fn page(batch: &Batch) -> Page {
-    Page { first: batch.first, last: batch.last, lines: batch.lines.clone() }
+    Page { first: batch.first, last: batch.last, lines: batch.lines.clone(), events: Arc::default() }
 }
 
 fn record() -> SessionRecord {

@@ -43,7 +43,7 @@ impl Task {
         }
     }
 
-    fn command(&mut self, client: Client, command: Command, answer: Answer) {
+    pub(super) fn command(&mut self, client: Client, command: Command, answer: Answer) {
         match self.begin(client, command, answer) {
             Ok(()) => {}
             Err((answer, rejection)) => drop(answer.send(Err(rejection))),
@@ -74,6 +74,14 @@ impl Task {
                 }
                 self.book.record.summary.max_budget_usd = budget.max_budget_usd;
                 self.book.record.create.max_budget_usd = budget.max_budget_usd;
+                self.keep_record(answer);
+                return Ok(());
+            }
+            Command::SetDirectories(set) => {
+                if let Some(rejection) = run::refuse_directories(&set.directories) {
+                    return Err((answer, rejection));
+                }
+                self.book.record.create.directories.clone_from(&set.directories);
                 self.keep_record(answer);
                 return Ok(());
             }
@@ -117,20 +125,30 @@ impl Task {
             }
             _ => {}
         }
+        let starts = matches!(command, Command::Prompt(_) | Command::Rewind(_) | Command::Mcp(_));
         match &mut self.run {
-            Run::Live(_) => {
-                self.perform(client, command, answer);
+            // It came too late for this run, and is the beginning of the next one.
+            Run::Live(live) if live.closing && starts => {
+                let (_, waiting) = self.next_run.get_or_insert_with(|| (From::Last, Vec::new()));
+                waiting.push((client, command, answer));
+                Ok(())
+            }
+            Run::Live(live) => {
+                match &mut live.opening {
+                    Some(opening) => opening.waiting.push((client, command, answer)),
+                    None => self.perform(client, command, answer),
+                }
                 Ok(())
             }
             Run::Starting(waiting) => {
                 waiting.push((client, command, answer));
                 Ok(())
             }
+            Run::None if starts => {
+                self.start(From::Last, vec![(client, command, answer)]);
+                Ok(())
+            }
             Run::None => match command {
-                Command::Prompt(_) | Command::Rewind(_) | Command::Mcp(_) => {
-                    self.start(From::Last, vec![(client, command, answer)]);
-                    Ok(())
-                }
                 Command::SetMode(set) => {
                     self.take_effect(Effect::Mode(set.permission_mode));
                     self.keep_record(answer);
@@ -143,6 +161,11 @@ impl Task {
                 }
                 Command::SetThinking(set) => {
                     self.take_effect(Effect::Thinking(set.max_thinking_tokens));
+                    self.keep_record(answer);
+                    Ok(())
+                }
+                Command::SetEffort(set) => {
+                    self.take_effect(Effect::Effort(set.effort));
                     self.keep_record(answer);
                     Ok(())
                 }
@@ -182,6 +205,7 @@ impl Task {
             Command::SetMode(set) => Effect::Mode(set.permission_mode.clone()),
             Command::SetModel(set) => Effect::Model(set.model.clone()),
             Command::SetThinking(set) => Effect::Thinking(set.max_thinking_tokens),
+            Command::SetEffort(set) => Effect::Effort(set.effort.clone()),
             Command::Answer(given) => Effect::Answer(given.pending_id),
             _ => Effect::None,
         };

@@ -24,7 +24,7 @@ const TAKEN: usize = 512;
 impl Task {
     pub(super) fn events(&mut self, first: &Arc<Event>) {
         self.wanted = Instant::now();
-        self.take(first);
+        self.take_shared(first);
         self.take_ready(TAKEN);
     }
 
@@ -37,8 +37,15 @@ impl Task {
             let Some(event) = live.events.try_next() else { return };
             ends = matches!(event.body, Body::Complete(_));
             taken += 1;
-            self.take(&event);
+            self.take_shared(&event);
         }
+    }
+
+    fn take_shared(&mut self, event: &Arc<Event>) {
+        if self.published.has_readers() {
+            self.book.outbox.keep(event);
+        }
+        self.take(event);
     }
 
     pub(super) fn take(&mut self, event: &Event) {
@@ -47,7 +54,6 @@ impl Task {
             let status = self.book.transcript.snapshot().status.as_ref();
             observed.see(event, status.map(|status| status.model.as_str()));
         }
-        self.watcher.event(event);
         said::event(event);
         match &event.body {
             Body::PermissionRequest(request) => self.judge(request),

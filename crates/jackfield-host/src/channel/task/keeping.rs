@@ -25,7 +25,10 @@ impl Task {
             observed.hand_on();
         }
         match self.book.flush() {
-            Flush::Batch(batch) => self.store(*batch),
+            Flush::Batch(batch) => {
+                self.watcher.events(&batch.lines);
+                self.store(*batch);
+            }
             Flush::Record => {
                 self.shared.feed.tell(self.book.record.summary.clone(), self.book.asked_at());
                 self.save_record(None);
@@ -36,7 +39,8 @@ impl Task {
 
     pub(super) fn store(&self, batch: Batch) {
         let (published, shared) = (Arc::clone(&self.published), Arc::clone(&self.shared));
-        let page = Page { first: batch.first, last: batch.last, lines: batch.lines.clone() };
+        let events = self.book.outbox.sent_events();
+        let page = Page { first: batch.first, last: batch.last, lines: batch.lines.clone(), events };
         let told = batch.summary.clone().map(|summary| (summary, self.book.asked_at()));
         let committed = self.committed.0.clone();
         let figures = self.shared.figures.clone().map(|figures| (figures, Instant::now()));
@@ -69,6 +73,7 @@ impl Task {
                 let session = &self.book.record.summary.session_id;
                 tracing::warn!(%session, %error, "cannot store what happens; it is tried again");
                 self.again = Some(Instant::now() + AGAIN);
+                self.refuse_waiting("the host cannot store anything at the moment: is the disk full?");
                 // They were done all the same.
                 for (answer, reply) in self.book.release_all() {
                     let _ = answer.send(Ok(reply));
@@ -82,6 +87,7 @@ impl Task {
 
     /// Gives the answers that have waited long enough.
     pub(super) fn release(&mut self) {
+        self.open();
         for (answer, reply) in self.book.release(self.published.last()) {
             let _ = answer.send(Ok(reply));
         }

@@ -1,5 +1,6 @@
 //! A session's runs: started, over, closed, and begun anew where a turn failed.
 
+use std::iter;
 use std::sync::Arc;
 
 use jackfield_api::command::{Command, Content, Done, Prompt, Rejection, RejectionCode, Reply};
@@ -12,8 +13,8 @@ use jackfield_observe::TraceParent;
 use jackfield_sdk::{Pace, Session, StartError, Trust};
 use tokio::time::Instant;
 
-use super::{Effect, Finished, From, Live, Run, Task, Waiting};
-use crate::channel::{Answer, reject, run};
+use super::{Effect, Finished, From, Live, Opening, Run, Task, Waiting};
+use crate::channel::{Answer, gone, reject, run};
 use crate::client::Client;
 use crate::store::SessionRecord;
 
@@ -54,12 +55,14 @@ impl Task {
                 self.book.record.summary.trusted = trust == Trust::Trusted;
                 self.book.changed = true;
                 let events = session.events(Pace::Lossless);
-                self.run = Run::Live(Box::new(Live { session, events }));
+                self.run = Run::Live(Box::new(Live { session, events, closing: false, opening: None }));
+                self.take_ready(READY);
+                let begun = self.seq();
+                if let Run::Live(live) = &mut self.run {
+                    live.opening = Some(Opening { begun, waiting });
+                }
                 if self.ending.is_some() {
                     self.close(None);
-                }
-                for (client, command, answer) in waiting {
-                    self.perform(client, command, answer);
                 }
             }
             Err(error) => {
@@ -73,11 +76,40 @@ impl Task {
         }
     }
 
+    /// Tells the run what has waited for it, once the disk knows of the run.
+    pub(super) fn open(&mut self) {
+        let stored = self.published.last();
+        let Run::Live(live) = &mut self.run else { return };
+        if let Some(opening) = live.opening.take_if(|opening| opening.begun <= stored) {
+            for (client, command, answer) in opening.waiting {
+                self.command(client, command, answer);
+            }
+        }
+    }
+
+    /// Refuses what waits for a run that is told nothing.
+    pub(super) fn refuse_waiting(&mut self, reason: &str) {
+        if let Run::Live(live) = &mut self.run
+            && let Some(opening) = &mut live.opening
+        {
+            for (_, _, answer) in opening.waiting.drain(..) {
+                let _ = answer.send(Err(reject(RejectionCode::NotNow, reason)));
+            }
+        }
+    }
+
     pub(super) fn run_is_over(&mut self) {
+        self.refuse_waiting("the CLI ended before it was told anything; say it again");
         self.run = Run::None;
         self.wanted = Instant::now();
-        if let Some((from, waiting)) = self.next_run.take() {
-            self.start(from, waiting);
+        match self.next_run.take() {
+            Some((_, waiting)) if self.ending.is_some() => {
+                for (_, _, answer) in waiting {
+                    let _ = answer.send(Err(gone()));
+                }
+            }
+            Some((from, waiting)) => self.start(from, waiting),
+            None => {}
         }
     }
 
@@ -104,7 +136,10 @@ impl Task {
                     // Somebody was faster.
                     Run::Starting(waiting) => waiting.push(prompt),
                     // It is over, but not all of it was read yet.
-                    Run::Live(_) => self.next_run = Some((from, vec![prompt])),
+                    Run::Live(_) => {
+                        let after = self.next_run.take().map_or_else(Vec::new, |(_, waiting)| waiting);
+                        self.next_run = Some((from, iter::once(prompt).chain(after).collect()));
+                    }
                 }
             }
             Finished::Closed(Some(answer)) => drop(answer.send(Ok(Reply::Done(Done {})))),
@@ -125,6 +160,10 @@ impl Task {
             Effect::Thinking(tokens) => {
                 summary.max_thinking_tokens = tokens;
                 create.max_thinking_tokens = tokens;
+            }
+            Effect::Effort(effort) => {
+                summary.effort.clone_from(&effort);
+                create.effort = effort;
             }
         }
         self.book.changed = true;
@@ -149,7 +188,12 @@ impl Task {
         let uuid = uuid::Uuid::new_v4().to_string().into();
         let prompt = Box::new(Prompt { uuid, content, priority: Priority::Next });
         let (shared, record) = (Arc::clone(&self.shared), self.book.record.clone());
-        let session = if let Run::Live(live) = &self.run { Some(live.session.clone()) } else { None };
+        let session = if let Run::Live(live) = &mut self.run {
+            live.closing = true;
+            Some(live.session.clone())
+        } else {
+            None
+        };
         self.doing.spawn(async move {
             if let Some(session) = session {
                 session.close().await;
@@ -163,6 +207,7 @@ impl Task {
     pub(super) fn close(&mut self, answer: Option<Answer>) {
         match &mut self.run {
             Run::Live(live) => {
+                live.closing = true;
                 let session = live.session.clone();
                 self.doing.spawn(async move {
                     session.close().await;

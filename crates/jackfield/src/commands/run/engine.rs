@@ -60,7 +60,7 @@ pub(super) struct Alone {
 
 /// What an engine tells.
 pub(super) enum Told {
-    Event(Box<Event>),
+    Event(Arc<Event>),
     /// Lines of the agent.
     Lines(Vec<Arc<RawLine>>),
     /// So many lines of the agent were lost.
@@ -147,7 +147,7 @@ impl Engine {
                 biased;
                 Some(told) = alone.lines.recv() => told,
                 event = alone.events.next() => match event {
-                    Some(event) => Told::Event(Box::new(Arc::unwrap_or_clone(event))),
+                    Some(event) => Told::Event(event),
                     None => Told::Over("the agent has ended".to_owned()),
                 },
             },

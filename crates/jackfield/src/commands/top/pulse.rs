@@ -3,7 +3,7 @@
 //! Tokens are told only when a turn is over; until then four bytes are taken for one, which is near enough to see who
 //! works. The one rule it keeps: only sessions whose turn runs are followed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,15 +41,18 @@ impl Pulses {
     }
 
     /// Tokens per second of each session whose turn runs, since it was last looked at.
-    pub(super) fn look(&mut self, sessions: &[SessionSummary], now: Timestamp) -> BTreeMap<SessionId, u64> {
-        let runs = |id: &SessionId| {
-            sessions.iter().any(|session| session.session_id == *id && session.state == SessionState::Running)
-        };
-        self.followed.retain(|id, _| runs(id));
-        for session in sessions.iter().filter(|session| session.state == SessionState::Running) {
-            if !self.followed.contains_key(&session.session_id) {
-                let pulse = self.follow(session.session_id.clone(), now);
-                self.followed.insert(session.session_id.clone(), pulse);
+    pub(super) fn look<'a>(
+        &mut self,
+        sessions: impl Iterator<Item = &'a SessionSummary>,
+        now: Timestamp,
+    ) -> BTreeMap<SessionId, u64> {
+        let running = sessions.filter(|session| session.state == SessionState::Running);
+        let running: BTreeSet<&SessionId> = running.map(|session| &session.session_id).collect();
+        self.followed.retain(|id, _| running.contains(id));
+        for id in running {
+            if !self.followed.contains_key(id) {
+                let pulse = self.follow(id.clone(), now);
+                self.followed.insert(id.clone(), pulse);
             }
         }
         let mut rates = BTreeMap::new();

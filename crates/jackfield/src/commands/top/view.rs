@@ -48,7 +48,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
 
 fn head(model: &Model) -> Line<'static> {
     let count = |state| model.rows.iter().filter(|row| row.state == state).count();
-    let cost: f64 = model.rows.iter().map(|row| row.cost_usd).sum();
+    // The sum of nothing would be -0.
+    let cost = model.rows.iter().fold(0.0, |sum, row| sum + row.cost_usd);
     let memory: u64 = model.rows.iter().filter_map(|row| row.memory_bytes).sum();
     Line::from(format!(
         "{} sessions: {} ask, {} run, {} idle   ${cost:.2}   {}",
@@ -144,6 +145,11 @@ mod tests {
 \"↑↓ choose   a allow   d deny   i interrupt   q end                                        \"
 "
         );
+    }
+
+    #[test]
+    fn without_sessions_nothing_was_spent() {
+        assert!(screen(&Model::default()).contains("\"0 sessions: 0 ask, 0 run, 0 idle   $0.00   0M "));
     }
 
     #[test]

@@ -22,19 +22,19 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use super::server::PATIENCE;
 
 /// Whatever leads to the server.
-pub(super) trait Way: AsyncRead + AsyncWrite + Unpin + Send {}
+pub(crate) trait Way: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Way for T {}
 
 /// What a client was told of each session.
-pub(super) type Log = BTreeMap<SessionId, Vec<Event>>;
+pub(crate) type Log = BTreeMap<SessionId, Vec<Event>>;
 
 /// The client's side of a WebSocket.
-pub(super) struct Socket {
+pub(crate) struct Socket {
     stream: WebSocketStream<Box<dyn Way>>,
     /// Everything from the first event on, over all connections.
-    pub(super) log: Log,
-    pub(super) answers: BTreeMap<String, Result<Reply, Rejection>>,
-    pub(super) closed: Option<u16>,
+    pub(crate) log: Log,
+    pub(crate) answers: BTreeMap<String, Result<Reply, Rejection>>,
+    pub(crate) closed: Option<u16>,
     /// Where the log of a session begins, if it is not at its first event.
     begun: BTreeMap<SessionId, Seq>,
     read: BTreeMap<SessionId, usize>,
@@ -42,19 +42,19 @@ pub(super) struct Socket {
 
 impl Socket {
     /// Over the Unix socket.
-    pub(super) async fn local(data: &Path) -> Self {
+    pub(crate) async fn local(data: &Path) -> Self {
         let way = UnixStream::connect(data.join("host.sock")).await.unwrap();
         Self::over(Box::new(way), "ws://jackfield/api/socket", None).await
     }
 
     /// Over TCP, with the token.
-    pub(super) async fn network(way: TcpStream, token: &str) -> Self {
+    pub(crate) async fn network(way: TcpStream, token: &str) -> Self {
         let address = format!("ws://{}/api/socket", way.peer_addr().unwrap());
         Self::over(Box::new(way), &address, Some(token)).await
     }
 
     /// Over TCP through something else than the server itself.
-    pub(super) async fn network_as(way: TcpStream, host: std::net::SocketAddr, token: &str) -> Self {
+    pub(crate) async fn network_as(way: TcpStream, host: std::net::SocketAddr, token: &str) -> Self {
         Self::over(Box::new(way), &format!("ws://{host}/api/socket"), Some(token)).await
     }
 
@@ -77,43 +77,43 @@ impl Socket {
         }
     }
 
-    pub(super) async fn greet(&mut self, name: &str) {
+    pub(crate) async fn greet(&mut self, name: &str) {
         let hello = ClientHello { version: VERSION, client: name.to_owned(), key: None };
         self.send(&ClientFrame::Hello(hello)).await;
         assert!(matches!(self.step().await, Some(ServerFrame::Hello(_))), "no hello");
     }
 
-    pub(super) async fn send(&mut self, frame: &ClientFrame) {
+    pub(crate) async fn send(&mut self, frame: &ClientFrame) {
         let text = serde_json::to_string(frame).unwrap();
         // A connection that is gone is found by whoever reads.
         let _ = timeout(PATIENCE, self.stream.send(Message::text(text))).await.unwrap();
     }
 
-    pub(super) async fn send_text(&mut self, text: String) {
+    pub(crate) async fn send_text(&mut self, text: String) {
         let _ = timeout(PATIENCE, self.stream.send(Message::text(text))).await.unwrap();
     }
 
-    pub(super) async fn watch(&mut self) {
+    pub(crate) async fn watch(&mut self) {
         self.send(&ClientFrame::Watch(Watch {})).await;
     }
 
     /// Follows a session behind the last event in the log, from the first on if there is none.
-    pub(super) async fn follow(&mut self, session_id: &SessionId) {
+    pub(crate) async fn follow(&mut self, session_id: &SessionId) {
         let after = Some(self.last(session_id));
         self.send(&ClientFrame::Subscribe(Subscribe { session_id: session_id.clone(), after })).await;
     }
 
-    pub(super) fn last(&self, session_id: &SessionId) -> Seq {
+    pub(crate) fn last(&self, session_id: &SessionId) -> Seq {
         let begun = self.begun.get(session_id).copied().unwrap_or_default();
         self.log.get(session_id).and_then(|events| events.last()).map_or(begun, |event| event.seq)
     }
 
-    pub(super) fn events(&self, session_id: &SessionId) -> &[Event] {
+    pub(crate) fn events(&self, session_id: &SessionId) -> &[Event] {
         self.log.get(session_id).map_or(&[], Vec::as_slice)
     }
 
     /// The next frame, taken into the log; `None` at the end.
-    pub(super) async fn step(&mut self) -> Option<ServerFrame> {
+    pub(crate) async fn step(&mut self) -> Option<ServerFrame> {
         loop {
             let message = timeout(PATIENCE, self.stream.next()).await.expect("the server says something");
             let frame = match message? {
@@ -154,7 +154,7 @@ impl Socket {
         }
     }
 
-    pub(super) async fn give(
+    pub(crate) async fn give(
         &mut self,
         session_id: Option<&SessionId>,
         command: impl Into<Command>,
@@ -165,7 +165,7 @@ impl Socket {
     }
 
     /// The answer to a command.
-    pub(super) async fn answer(&mut self, id: &str) -> Result<Reply, Rejection> {
+    pub(crate) async fn answer(&mut self, id: &str) -> Result<Reply, Rejection> {
         loop {
             if let Some(answer) = self.answers.get(id) {
                 return answer.clone();
@@ -174,7 +174,7 @@ impl Socket {
         }
     }
 
-    pub(super) async fn create(&mut self, create: jackfield_api::command::CreateSession) -> SessionId {
+    pub(crate) async fn create(&mut self, create: jackfield_api::command::CreateSession) -> SessionId {
         match self.give(None, create).await.unwrap() {
             Reply::Created(created) => created.session_id,
             other => panic!("not created: {other:?}"),
@@ -182,7 +182,7 @@ impl Socket {
     }
 
     /// The next event of a session that is so, of those that were not looked at before.
-    pub(super) async fn until(&mut self, session_id: &SessionId, found: impl Fn(&Body) -> bool) -> Event {
+    pub(crate) async fn until(&mut self, session_id: &SessionId, found: impl Fn(&Body) -> bool) -> Event {
         loop {
             let read = self.read.entry(session_id.clone()).or_default();
             let events = self.log.get(session_id).map_or(&[][..], Vec::as_slice);
@@ -197,49 +197,49 @@ impl Socket {
     }
 
     /// Looks at no event up to this one.
-    pub(super) fn skip(&mut self, session_id: &SessionId, upto: Seq) {
+    pub(crate) fn skip(&mut self, session_id: &SessionId, upto: Seq) {
         self.read.insert(session_id.clone(), usize::try_from(upto.0).unwrap());
     }
 
-    pub(super) async fn completed(&mut self, session_id: &SessionId) -> Event {
+    pub(crate) async fn completed(&mut self, session_id: &SessionId) -> Event {
         self.until(session_id, |body| matches!(body, Body::Complete(_))).await
     }
 
-    pub(super) async fn asked(&mut self, session_id: &SessionId) -> PendingId {
+    pub(crate) async fn asked(&mut self, session_id: &SessionId) -> PendingId {
         let asked = self.until(session_id, |body| matches!(body, Body::PermissionRequest(_))).await;
         let Body::PermissionRequest(request) = asked.body else { unreachable!() };
         request.pending_id
     }
 
     /// Reads up to an event.
-    pub(super) async fn reach(&mut self, session_id: &SessionId, seq: Seq) {
+    pub(crate) async fn reach(&mut self, session_id: &SessionId, seq: Seq) {
         while self.last(session_id) < seq {
             assert!(self.step().await.is_some(), "it ended: {:?}", self.closed);
         }
     }
 
     /// The code with which the connection ends.
-    pub(super) async fn end(&mut self) -> Option<u16> {
+    pub(crate) async fn end(&mut self) -> Option<u16> {
         while self.step().await.is_some() {}
         self.closed
     }
 }
 
-pub(super) fn given(session_id: Option<&SessionId>, command: impl Into<Command>) -> GivenCommand {
+pub(crate) fn given(session_id: Option<&SessionId>, command: impl Into<Command>) -> GivenCommand {
     GivenCommand { id: new_id(), session_id: session_id.cloned(), command: command.into(), traceparent: None }
 }
 
-pub(super) fn prompt(text: &str) -> Prompt {
+pub(crate) fn prompt(text: &str) -> Prompt {
     let content = vec![Content::Text { text: text.to_owned() }];
     Prompt { uuid: new_id().into(), content, priority: Priority::Next }
 }
 
-pub(super) fn new_id() -> String {
+pub(crate) fn new_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
 /// All events of a session as the host has them, read from the first on.
-pub(super) async fn stored(data: &Path, session_id: &SessionId) -> Vec<Event> {
+pub(crate) async fn stored(data: &Path, session_id: &SessionId) -> Vec<Event> {
     let host = jackfield_client::Client::running(data, "reader").await.unwrap().expect("a host runs");
     let mut events: Vec<Event> = Vec::new();
     loop {

@@ -39,6 +39,30 @@ async fn a_cli_finds_the_editor_by_its_environment() {
 }
 
 #[tokio::test]
+async fn a_cli_that_the_editor_starts_is_connected_to_it() {
+    for version in PINNED_VERSIONS {
+        let problems = json!({ "type": "tool_use", "name": "mcp__ide__getDiagnostics", "input": {} });
+        let stage = Stage::set(json!([
+            { "blocks": [{ "type": "text", "text": "Hello there." }] },
+            { "blocks": [problems] },
+            { "gate": "done", "blocks": [{ "type": "text", "text": "There are none." }] },
+        ]))
+        .await;
+        let claude = stage.claude(version, &[]).get_program().to_str().unwrap().to_owned();
+        let words = ["ide", "--", &claude, "--permission-mode", "default"];
+        let mut terminal = Terminal::run(&stage.jackfield(&words));
+        terminal.sees("for agents").await;
+        // After a turn it has surely taken notice of its editor.
+        terminal.prompt("good morning").await;
+        terminal.sees("Hello there.").await;
+        terminal.prompt("any problems?").await;
+        terminal.press_until("1", stage.api.gates().reached("done")).await;
+        let request = stage.last_message();
+        assert!(request.contains("no language server is configured"), "{version}: {request}");
+    }
+}
+
+#[tokio::test]
 async fn two_clis_are_connected_at_once() {
     let stage = Stage::set(a_word()).await;
     let mut plugin = stage.plugin(&[]).await;

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use jackfield_testkit::cli::PINNED_VERSIONS;
+use jackfield_testkit::cli::{Cli, PINNED_VERSIONS};
+use jackfield_testkit::processes;
 use jackfield_testkit::recordings::workspace_dir;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::stage::{Stage, a_word, an_edit, patiently};
@@ -13,6 +15,10 @@ use super::terminal::Terminal;
 
 /// How often Neovim is asked whether something has happened; it has no way to say so.
 const AGAIN: Duration = Duration::from_millis(50);
+
+/// A CLI is connected that has said who it is.
+const CONNECTED: &str = "#require('jackfield.link').connections == 1 \
+                         and require('jackfield.link').connections[1].process ~= vim.NIL";
 
 /// A Neovim in a terminal, with the plugin and one file.
 struct Neovim {
@@ -78,9 +84,7 @@ impl Neovim {
     /// A CLI that has found it.
     async fn connected(&self, stage: &Stage, version: &str) -> Terminal {
         let terminal = Terminal::run(&stage.claude(version, &["--ide", "--permission-mode", "default"]));
-        let named = "#require('jackfield.link').connections == 1 \
-                     and require('jackfield.link').connections[1].process ~= vim.NIL";
-        self.shows(named).await;
+        self.shows(CONNECTED).await;
         terminal
     }
 
@@ -156,6 +160,61 @@ async fn a_change_that_is_answered_in_the_terminal_goes_away_in_neovim() {
         terminal.press_until("1", goes_on(&stage)).await;
         assert_eq!(stage.file(), "alpha\nBETA\ngamma\n", "{version}");
         neovim.shows("require('jackfield.diff').count() == 0 and #vim.api.nvim_list_tabpages() == 1").await;
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_is_rejected_in_the_terminal_goes_away_in_neovim() {
+    for version in PINNED_VERSIONS {
+        let stage = Stage::set(an_edit()).await;
+        let neovim = Neovim::start(&stage).await;
+        let mut terminal = neovim.proposed(&stage, version).await;
+        terminal.sees("Do you want to make this edit").await;
+        let gone =
+            neovim.shows("require('jackfield.diff').count() == 0 and #vim.api.nvim_list_tabpages() == 1");
+        terminal.press_until("\x1b", gone).await;
+        assert_eq!(stage.file(), "alpha\nbeta\ngamma\n", "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_cli_that_neovim_starts_is_connected_to_it() {
+    for version in PINNED_VERSIONS {
+        let stage = Stage::set(a_word()).await;
+        let neovim = Neovim::start(&stage).await;
+        let program = Cli::locate(version).unwrap().program;
+        neovim
+            .lua(&format!("require('jackfield').setup({{ claude = '{}' }}) return true", program.display()));
+        neovim.types(":Jackfield claude<CR>");
+        neovim.shows(CONNECTED).await;
+        assert_eq!(neovim.lua("return vim.bo.buftype"), json!("terminal"), "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_was_killed_comes_back_and_the_cli_with_it() {
+    for version in PINNED_VERSIONS {
+        let stage = Stage::set(a_word()).await;
+        let neovim = Neovim::start(&stage).await;
+        let mut terminal = neovim.connected(&stage, version).await;
+        terminal.sees("In a.txt").await;
+        let lock = stage.lock_folder().join(&stage.lock_files()[0]);
+        let server = || -> Option<u64> {
+            let text = std::fs::read(&lock).ok()?;
+            serde_json::from_slice::<Value>(&text).ok()?["pid"].as_u64()
+        };
+        let killed = server().unwrap();
+        processes::signal(u32::try_from(killed).unwrap(), Signal::KILL);
+        let another = async {
+            while server().is_none_or(|now| now == killed) {
+                tokio::time::sleep(AGAIN).await;
+            }
+        };
+        patiently("another server on the same port", another).await;
+        neovim.shows(CONNECTED).await;
+        // It listens as before.
+        neovim.types("jVj");
+        terminal.sees("2 lines selected").await;
     }
 }
 

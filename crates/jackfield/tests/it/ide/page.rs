@@ -1,7 +1,5 @@
 //! The page as the editor of the real interactive CLI: changes are decided over the contract.
 
-use std::io::{Read as _, Write as _};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -14,7 +12,7 @@ use tokio::process::{Child, Command};
 
 use super::stage::{Stage, patiently};
 use super::terminal::Terminal;
-use crate::serve::Server;
+use crate::serve::{Server, answered};
 
 /// `jackfield serve` with the page as an editor.
 struct Page {
@@ -63,20 +61,10 @@ impl Page {
     }
 }
 
-/// Asks over the Unix socket: the status and the answer.
+/// The status and the answer, which is nothing if it is no JSON.
 fn ask(data: &Path, line: &str, body: &Value) -> (u16, Value) {
-    let mut stream = UnixStream::connect(data.join("host.sock")).unwrap();
-    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    let head = format!("{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json");
-    // At once: the server may answer before it has read what it does not need.
-    let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, serde_json::from_str(body).unwrap_or_default())
+    let (status, answer) = answered(data, line, body);
+    (status, serde_json::from_str(&answer).unwrap_or_default())
 }
 
 /// The model reads a file until the CLI has told it of the editor, and then changes it.
@@ -159,6 +147,53 @@ async fn a_change_that_is_decided_in_the_terminal_leaves_the_page() {
         let (status, refused) =
             page.ask(&format!("PUT /api/editor/diffs/{id}"), &json!({ "accepted": false }));
         assert_eq!((status, &refused["error"]["code"]), (409, &json!("too_late")), "{version}");
+    }
+}
+
+/// No version opens a file by itself any more: the older one has a function for it that it never calls, the newer one has
+/// none. So the model does, by the same server under a name of the user's own.
+#[tokio::test]
+async fn a_file_that_the_cli_opens_is_shown_in_the_page() {
+    for version in PINNED_VERSIONS {
+        let input = json!({ "filePath": "/ws/a.txt", "startText": "beta", "makeFrontmost": false });
+        let outside = json!({ "filePath": "/etc/passwd" });
+        let open =
+            |input: &Value| json!({ "type": "tool_use", "name": "mcp__page__openFile", "input": input });
+        let stage = Stage::set(json!([
+            { "blocks": [open(&input)] },
+            { "blocks": [open(&outside)] },
+            { "gate": "done", "blocks": [{ "type": "text", "text": "There it is." }] },
+        ]))
+        .await;
+        let page = Page::serve(&stage).await;
+        let lock = std::fs::read(stage.lock_folder().join(format!("{}.lock", page.port))).unwrap();
+        let lock: Value = serde_json::from_slice(&lock).unwrap();
+        let server = json!({
+            "type": "ws",
+            "url": format!("ws://127.0.0.1:{}", page.port),
+            "headers": { "X-Claude-Code-Ide-Authorization": lock["authToken"] },
+            // The newer one would let the model search for the tool first.
+            "alwaysLoad": true,
+        });
+        let config = json!({ "mcpServers": { "page": server } }).to_string();
+        let words = ["-p", "show it", "--mcp-config", &config, "--allowedTools", "mcp__page__openFile"];
+        let mut command = Command::from(stage.claude(version, &words));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
+        let _claude = command.spawn().unwrap();
+        let state = page.shows("the file", |state| state["files"] != json!([])).await;
+        let file = &state["files"][0];
+        assert_eq!(file["path"], json!(stage.workspace().join("a.txt")), "{version}");
+        let [start, end] =
+            [(1, 0), (1, 4)].map(|(line, character)| json!({ "line": line, "character": character }));
+        assert_eq!(file["selection"], json!({ "start": start, "end": end }), "{version}");
+        let (status, whole) = page.ask(&format!("GET /api/editor/files/{}", file["file_id"]), &Value::Null);
+        assert_eq!((status, &whole["text"]), (200, &json!("alpha\nbeta\ngamma\n")), "{version}");
+        patiently("the next request", stage.api.gates().reached("done")).await;
+        let request = stage.last_request();
+        assert!(request.contains("lineCount"), "{version}: {request}");
+        assert!(stage.last_message().contains("is not in the workspace"), "{version}: {request}");
+        let (_, state) = page.ask("GET /api/editor", &Value::Null);
+        assert_eq!(state["files"].as_array().map(Vec::len), Some(1), "{version}: {state}");
     }
 }
 

@@ -14,8 +14,13 @@ use super::super::server::{PATIENCE, Place, Server};
 
 /// Asks over the Unix socket, and gives the status and the body.
 pub(super) async fn ask(place: &Place, request: &str, body: &str) -> (u16, String) {
+    ask_with(place, request, "", body).await
+}
+
+/// The same with further headers, each with its line end.
+pub(super) async fn ask_with(place: &Place, request: &str, headers: &str, body: &str) -> (u16, String) {
     let stream = UnixStream::connect(place.data.join("host.sock")).await.unwrap();
-    spoken(stream, request, "jackfield", "", body).await
+    spoken(stream, request, "jackfield", headers, body).await
 }
 
 /// Speaks HTTP over whatever leads there.

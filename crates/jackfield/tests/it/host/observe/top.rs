@@ -19,6 +19,41 @@ use crate::program;
 const COLUMNS: usize = 100;
 const ROWS: usize = 12;
 
+/// The first screen, as [`masked`] shows it.
+const EXPECTED: &str = "\
+# sessions: # ask, # run, # idle $#.# #M
+STATE TURN TOK/S COST CTX MEM ASKS MODEL TITLE
+asks #s # $#.# #M # claude-demo-# edit
+
+
+
+
+
+
+
+? Edit
+↑↓ choose a allow d deny i interrupt q end
+";
+
+/// A screen without what differs each time: a row of digits is one sign, one of spaces is one space, of a question
+/// there is the tool, and how full the context is may not be known yet.
+fn masked(screen: &str) -> String {
+    let mut masked = String::new();
+    for line in screen.lines() {
+        let shown = line.strip_prefix("? ").and_then(|asked| asked.split(' ').next());
+        let line = shown.map_or_else(|| line.to_owned(), |tool| format!("? {tool}"));
+        for letter in line.chars() {
+            let letter = if letter.is_ascii_digit() { '#' } else { letter };
+            if !((letter == '#' || letter == ' ') && masked.ends_with(letter)) {
+                masked.push(letter);
+            }
+        }
+        masked.push('\n');
+    }
+    // On a slow machine a turn takes minutes.
+    masked.replace("#m#s", "#s").replace(" #%", "")
+}
+
 /// A terminal with a screen of its own, and the program in front of it.
 struct Screen {
     terminal: File,
@@ -152,20 +187,12 @@ async fn sessions_are_seen_answered_and_interrupted_at_a_terminal() {
     let mut screen = tokio::task::spawn_blocking({
         let mut screen = Screen::before(&place);
         move || {
-            screen.until("the question is seen", |text| text.contains("? ") && text.contains("asks"));
+            screen.until("the whole screen is as expected", |text| masked(text) == EXPECTED);
             screen
         }
     })
     .await
     .unwrap();
-    let seen = screen.text();
-    let lines: Vec<&str> = seen.lines().collect();
-    assert!(lines[0].starts_with("1 sessions: 1 ask, 0 run, 0 idle   $"), "{seen}");
-    assert_eq!(lines[1], "STATE  TURN    TOK/S  COST      CTX  MEM    ASKS MODEL              TITLE");
-    assert!(lines[2].starts_with("asks  ") && lines[2].ends_with("edit"), "{seen}");
-    assert!(lines[2].contains("M    "), "its memory is told: {seen}");
-    assert!(lines[10].starts_with("? "), "{seen}");
-    assert_eq!(lines[11], "↑↓ choose   a allow   d deny   i interrupt   q end");
 
     screen.types("a");
     let answered = socket.until(&id, |body| matches!(body, Body::PermissionResolved(_))).await;
@@ -183,7 +210,7 @@ async fn sessions_are_seen_answered_and_interrupted_at_a_terminal() {
     screen.types("i");
     socket.until(&id, |body| matches!(body, Body::Complete(_))).await;
     let ended = tokio::task::spawn_blocking(move || {
-        screen.until("nothing asks any more", |text| text.contains("idle  "));
+        screen.until("nothing asks any more", |text| text.contains("\nidle  "));
         screen.types("q");
         screen.child.wait().unwrap()
     });

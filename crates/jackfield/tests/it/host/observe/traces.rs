@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use jackfield_api::Body;
 use jackfield_api::command::{Allow, Answer, Interrupt, Verdict};
 use jackfield_api::socket::{ClientFrame, GivenCommand};
-use jackfield_testkit::api::{Block, BlockGate, Content, HttpError, Reply};
+use jackfield_api::{Body, SessionId};
+use jackfield_testkit::api::{Block, BlockGate, Content, HttpError, Reply, ScriptedApi};
 use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
 use jackfield_testkit::processes;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::super::client::{given, prompt};
+use super::super::client::{Socket, given, prompt};
 use super::super::real::cli;
-use super::super::server::Place;
+use super::super::server::{Place, Server};
 use super::collector::{Arrived, Collector};
+use super::figures::ask_with;
 
 const PROMPT: &str = "MAIN go";
 
@@ -33,6 +34,29 @@ fn subagent() -> Vec<Reply> {
         inside(Reply::text("sub done")),
         main(Reply::text("all done")),
     ]
+}
+
+/// A session of the real CLI whose spans go to a collector.
+struct Traced {
+    collector: Collector,
+    place: Place,
+    server: Server,
+    socket: Socket,
+    id: SessionId,
+    _api: ScriptedApi,
+}
+
+impl Traced {
+    async fn begin(version: &str, replies: Vec<Reply>) -> Self {
+        let collector = Collector::start().await;
+        let (mut place, api) = Place::real(version, replies).await;
+        collector.wanted_by(&mut place);
+        let server = place.serve().await;
+        let mut socket = place.client("one").await;
+        let id = socket.create(place.create()).await;
+        socket.follow(&id).await;
+        Self { collector, place, server, socket, id, _api: api }
+    }
 }
 
 /// Whether parents contain their children, and every span has a parent that is known, or a trace of its own.
@@ -54,13 +78,8 @@ fn check(spans: &[Arrived], remote: &str) {
 }
 
 async fn a_whole_turn(version: &str, subagents_tool: &str) {
-    let mut collector = Collector::start().await;
-    let (mut place, _api) = Place::real(version, subagent()).await;
-    collector.wanted_by(&mut place);
-    let server = place.serve().await;
-    let mut socket = place.client("one").await;
-    let id = socket.create(place.create()).await;
-    socket.follow(&id).await;
+    let Traced { mut collector, place: _place, server, mut socket, id, _api } =
+        Traced::begin(version, subagent()).await;
     socket.give(Some(&id), prompt(PROMPT)).await.unwrap();
     let pending_id = socket.asked(&id).await;
     let verdict = Verdict::Allow(Allow::default());
@@ -122,13 +141,8 @@ fn halting() -> Vec<Reply> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_turn_leaves_no_span_open() {
-    let mut collector = Collector::start().await;
-    let (mut place, _api) = Place::real(NEWER_VERSION, halting()).await;
-    collector.wanted_by(&mut place);
-    let server = place.serve().await;
-    let mut socket = place.client("one").await;
-    let id = socket.create(place.create()).await;
-    socket.follow(&id).await;
+    let Traced { mut collector, place: _place, server, mut socket, id, _api } =
+        Traced::begin(NEWER_VERSION, halting()).await;
     socket.give(Some(&id), prompt("go")).await.unwrap();
     socket.until(&id, |body| matches!(body, Body::MessageChunk(_))).await;
     socket.give(Some(&id), Interrupt {}).await.unwrap();
@@ -143,17 +157,12 @@ async fn an_interrupted_turn_leaves_no_span_open() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_turn_says_what_failed() {
-    let mut collector = Collector::start().await;
     let error =
         json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no such thing"}});
     let http = HttpError { status: 400, body: error, headers: BTreeMap::new() };
     let failing = Reply { http: Some(http), ..Reply::default() };
-    let (mut place, _api) = Place::real(NEWER_VERSION, vec![failing]).await;
-    collector.wanted_by(&mut place);
-    let server = place.serve().await;
-    let mut socket = place.client("one").await;
-    let id = socket.create(place.create()).await;
-    socket.follow(&id).await;
+    let Traced { mut collector, place: _place, server, mut socket, id, _api } =
+        Traced::begin(NEWER_VERSION, vec![failing]).await;
     socket.give(Some(&id), prompt("go")).await.unwrap();
     let failed = socket.until(&id, |body| matches!(body, Body::Error(_))).await;
     let Body::Error(failed) = failed.body else { unreachable!() };
@@ -168,13 +177,8 @@ async fn a_failed_turn_says_what_failed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_cli_leaves_no_span_open() {
-    let mut collector = Collector::start().await;
-    let (mut place, _api) = Place::real(NEWER_VERSION, subagent()).await;
-    collector.wanted_by(&mut place);
-    let server = place.serve().await;
-    let mut socket = place.client("one").await;
-    let id = socket.create(place.create()).await;
-    socket.follow(&id).await;
+    let Traced { mut collector, place, server, mut socket, id, _api } =
+        Traced::begin(NEWER_VERSION, subagent()).await;
     socket.give(Some(&id), prompt(PROMPT)).await.unwrap();
     socket.asked(&id).await;
     processes::signal(cli(&place), Signal::KILL);
@@ -196,13 +200,8 @@ prompt failed crashed
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_ends_in_the_middle_of_a_turn_leaves_no_span_open() {
-    let mut collector = Collector::start().await;
-    let (mut place, _api) = Place::real(NEWER_VERSION, halting()).await;
-    collector.wanted_by(&mut place);
-    let server = place.serve().await;
-    let mut socket = place.client("one").await;
-    let id = socket.create(place.create()).await;
-    socket.follow(&id).await;
+    let Traced { mut collector, place: _place, server, mut socket, id, _api } =
+        Traced::begin(NEWER_VERSION, halting()).await;
     socket.give(Some(&id), prompt("go")).await.unwrap();
     socket.until(&id, |body| matches!(body, Body::MessageChunk(_))).await;
     assert!(server.stop().await.success());
@@ -214,19 +213,29 @@ async fn a_host_that_ends_in_the_middle_of_a_turn_leaves_no_span_open() {
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_trace_goes_from_the_client_through_the_turn_to_the_cli() {
-    let mut collector = Collector::start().await;
-    let (mut place, _api) = Place::real(NEWER_VERSION, vec![Reply::text("one"), Reply::text("two")]).await;
-    collector.wanted_by(&mut place);
-    let server = place.serve().await;
-    let mut socket = place.client("one").await;
-    let id = socket.create(place.create()).await;
-    socket.follow(&id).await;
-    let traceparent = Some(format!("00-{TRACE}-{CALLER}-01"));
-    let command = GivenCommand { traceparent, ..given(Some(&id), prompt("go")) };
-    socket.send(&ClientFrame::Command(Box::new(command.clone()))).await;
-    socket.answer(&command.id).await.unwrap();
+/// How a client that is a part of a trace gives its command.
+#[derive(Clone, Copy, PartialEq)]
+enum Over {
+    Socket,
+    Http,
+}
+
+async fn a_trace_goes_through(over: Over) {
+    let replies = vec![Reply::text("one"), Reply::text("two")];
+    let Traced { mut collector, place, server, mut socket, id, _api } =
+        Traced::begin(NEWER_VERSION, replies).await;
+    let traceparent = format!("00-{TRACE}-{CALLER}-01");
+    let command = given(Some(&id), prompt("go"));
+    if over == Over::Socket {
+        let command = GivenCommand { traceparent: Some(traceparent), ..command };
+        socket.send(&ClientFrame::Command(Box::new(command.clone()))).await;
+        socket.answer(&command.id).await.unwrap();
+    } else {
+        let body = serde_json::to_string(&command).unwrap();
+        let header = format!("traceparent: {traceparent}\r\n");
+        let (status, answer) = ask_with(&place, "POST /api/commands", &header, &body).await;
+        assert_eq!(status, 200, "{answer}");
+    }
     socket.completed(&id).await;
     collector.until("streamjson.prompt", 1).await;
     check(&collector.spans, CALLER);
@@ -244,6 +253,16 @@ async fn a_trace_goes_from_the_client_through_the_turn_to_the_cli() {
     let next = collector.spans.iter().rfind(|span| span.name == "streamjson.prompt").unwrap();
     assert!(next.parent.is_empty() && next.trace != TRACE, "{next:?}");
     assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_goes_from_a_client_of_the_socket_through_the_turn_to_the_cli() {
+    a_trace_goes_through(Over::Socket).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_goes_from_the_header_of_a_request_through_the_turn_to_the_cli() {
+    a_trace_goes_through(Over::Http).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
