@@ -1,10 +1,10 @@
 // Getting in, and staying out.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { Host, launch, open } from "./stage.mjs";
+import { FAST, Host, launch, open } from "./stage.mjs";
 
 describe("access", () => {
-  const host = new Host();
+  const host = new Host({ variables: FAST });
   let browser;
   let link;
   before(async () => {

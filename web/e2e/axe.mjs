@@ -4,8 +4,11 @@ import { createRequire } from "node:module";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Serious and critical findings, and whether the page is wider than its window; each begins with the screen's name. */
-export async function findings(page, screen) {
+/**
+ * Serious and critical findings, and whether the page is wider than its window; each begins with the screen's name.
+ * With `rules` only those are looked for.
+ */
+export async function findings(page, screen, rules = null) {
   const found = [];
   // Rows of a long list are hidden until they were measured.
   await page.waitForFunction(() => document.querySelector("[style*='visibility: hidden']") === null);
@@ -20,8 +23,14 @@ export async function findings(page, screen) {
   );
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   if (wide > 0) found.push(`${screen}: ${wide} pixels too wide`);
+  // Only parts of the page scroll; else a menu or a key could push its head out of sight.
+  const long = await page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+  if (long > 0) found.push(`${screen}: ${long} pixels too long`);
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const { violations } = await page.evaluate(
+    (runOnly) => window.axe.run(document, { resultTypes: ["violations"], ...(runOnly && { runOnly }) }),
+    rules,
+  );
   for (const { id, impact, nodes } of violations) {
     if (impact !== "serious" && impact !== "critical") continue;
     const where = nodes.map((node) => `${node.target} ${node.any[0]?.message ?? ""}`).slice(0, 3);

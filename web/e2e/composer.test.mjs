@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { begin, Host, launch, open, say, turnEnds } from "./stage.mjs";
+import { begin, chooseFolder, Host, launch, open, say, turnEnds } from "./stage.mjs";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -149,7 +149,7 @@ describe("the composer", () => {
     await page.getByRole("button", { name: "New session" }).first().click();
     const dialog = page.getByRole("dialog", { name: "New session" });
     await dialog.getByText("Demo agent", { exact: true }).click();
-    await dialog.getByLabel("Folder", { exact: true }).fill(host.folder);
+    await chooseFolder(dialog, host.folder);
     assert.deepEqual(
       (await dialog.getByRole("combobox", { name: "Mode", exact: true }).locator("option").allInnerTexts()).map(
         (label) => label.split(":")[0],

@@ -4,10 +4,10 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { begin, Host, launch, open, program, say, turnEnds } from "./stage.mjs";
+import { begin, FAST, Host, launch, open, program, say, turnEnds } from "./stage.mjs";
 
 describe("the debugger", () => {
-  const host = new Host();
+  const host = new Host({ variables: FAST });
   let browser;
   let page;
   let watched;

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import WebSocket from "ws";
 import { findings } from "./axe.mjs";
-import { Host, launch, open } from "./stage.mjs";
+import { FAST, Host, launch, open } from "./stage.mjs";
 
 /** What the CLI is to an editor. */
 class Cli {
@@ -67,7 +67,7 @@ class Cli {
 }
 
 describe("the page as an editor", () => {
-  const host = new Host();
+  const host = new Host({ variables: FAST });
   const file = join(host.folder, "greeting.py");
   let browser;
   let page;

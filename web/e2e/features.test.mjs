@@ -1,4 +1,4 @@
-// What is done now and then: going back, copying, rules, decisions, history, attention, appearance.
+// What is done now and then: going back, copying, rules, decisions, history, appearance.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { begin, card, Host, launch, open, say, turnEnds } from "./stage.mjs";
@@ -7,12 +7,11 @@ describe("now and then", () => {
   const host = new Host();
   let browser;
   let page;
-  let context;
   let complaints;
   before(async () => {
     const link = await host.start();
     browser = await launch();
-    ({ page, context, complaints } = await open(browser, link));
+    ({ page, complaints } = await open(browser, link));
   });
   after(async () => {
     await browser?.close();
@@ -122,29 +121,9 @@ describe("now and then", () => {
     await page.keyboard.press("Escape");
   });
 
-  it("calls for whoever looks elsewhere, in the title and by a notification", async () => {
-    await context.grantPermissions(["notifications"]);
-    await page.evaluate(() => {
-      window.shown = [];
-      window.Notification = class {
-        static permission = "granted";
-        static requestPermission = async () => "granted";
-        constructor(title, options) {
-          window.shown.push(`${title} / ${options.body}`);
-        }
-      };
-    });
+  it("looks as it was told to, also after a reload", async () => {
     await page.getByRole("button", { name: "Settings" }).click();
     await page.getByRole("button", { name: "General" }).click();
-    await page.getByText("Notifications", { exact: true }).click();
-    await begin(page, host.folder);
-    await say(page, "edit");
-    await page.getByRole("button", { name: "Settings" }).click();
-    await page.waitForFunction(() => /^\(\d+\)/.test(document.title));
-    await page.waitForFunction(() => window.shown.some((each) => each.startsWith("asks: edit")));
-  });
-
-  it("looks as it was told to, also after a reload", async () => {
     await page.getByLabel("Appearance").selectOption("dark");
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await paper();

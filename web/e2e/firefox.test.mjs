@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Firefox, firefoxProgram } from "./firefox.mjs";
-import { Host } from "./stage.mjs";
+import { FAST, Host } from "./stage.mjs";
 
 const skip = firefoxProgram() === null && "not run: there is no Firefox; install Debian's `firefox-esr`";
 
 describe("Firefox", { skip }, () => {
-  const host = new Host();
+  const host = new Host({ variables: FAST });
   let firefox;
   before(async () => {
     const link = await host.start();
@@ -40,6 +40,11 @@ describe("Firefox", { skip }, () => {
       }
       return field.value === folder;
     }, host.folder);
+    // The list of its folders moves what stands below.
+    await firefox.until(
+      (folder) => document.querySelector("dialog .folders")?.getAttribute("aria-label") === `Folders in ${folder}`,
+      host.folder,
+    );
     await firefox.click("dialog footer button", "Begin");
     await present("h2", "What shall be done in");
     await firefox.until(() => document.activeElement?.classList.contains("composer-field"));

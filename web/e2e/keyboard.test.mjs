@@ -1,10 +1,10 @@
 // Everything that can be pressed can be reached by the Tab key, and is seen when it is.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { begin, card, Host, launch, open, say, turnEnds } from "./stage.mjs";
+import { begin, card, FAST, Host, launch, open, say, turnEnds } from "./stage.mjs";
 
 describe("the keyboard", () => {
-  const host = new Host();
+  const host = new Host({ variables: FAST });
   let browser;
   let page;
   let watched;

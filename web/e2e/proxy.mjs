@@ -59,3 +59,11 @@ export class ReverseProxy {
     this.server.close();
   }
 }
+
+/** A port that was free a moment ago. */
+export async function freePort() {
+  const probe = new ReverseProxy("127.0.0.1:1", () => null);
+  const address = await probe.open();
+  probe.close();
+  return Number(address.split(":")[1]);
+}

@@ -1,8 +1,8 @@
 // The page below a path of a proxy: every address that it makes leads through there.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { ReverseProxy } from "./proxy.mjs";
-import { begin, Host, launch, open, say, turnEnds } from "./stage.mjs";
+import { freePort, ReverseProxy } from "./proxy.mjs";
+import { begin, FAST, Host, launch, open, say, turnEnds } from "./stage.mjs";
 
 const BASE = "/tools/jackfield";
 
@@ -22,7 +22,7 @@ describe("behind a proxy", () => {
     it(`works below ${BASE}, with one ${how}`, async () => {
       const port = await freePort();
       const flags = ["--set", `server.names=http://127.0.0.1:${port}`, "--set", `server.base_path=${BASE}`];
-      const host = new Host({ flags });
+      const host = new Host({ flags, variables: FAST });
       const link = await host.start();
       assert.equal(new URL(link).pathname, `${BASE}/`);
       const proxy = new ReverseProxy(host.address, rewrite);
@@ -68,11 +68,3 @@ describe("behind a proxy", () => {
     });
   }
 });
-
-/** A port that was free a moment ago. */
-async function freePort() {
-  const probe = new ReverseProxy("127.0.0.1:1", () => null);
-  const address = await probe.open();
-  probe.close();
-  return Number(address.split(":")[1]);
-}

@@ -1,10 +1,10 @@
 // The list of sessions and what can be done with one.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { begin, card, Host, launch, open, say, turnEnds } from "./stage.mjs";
+import { begin, card, chooseFolder, FAST, Host, launch, open, say, turnEnds } from "./stage.mjs";
 
 describe("sessions", () => {
-  const host = new Host();
+  const host = new Host({ variables: FAST });
   let browser;
   let page;
   let watched;
@@ -24,7 +24,7 @@ describe("sessions", () => {
     const dialog = page.getByRole("dialog", { name: "New session" });
     const brought = "This folder brings no hooks";
     await dialog.getByText("Claude Code", { exact: true }).click();
-    await dialog.getByLabel("Folder", { exact: true }).fill(host.folder);
+    await chooseFolder(dialog, host.folder);
     await dialog.getByText(brought).waitFor();
     await dialog.getByText("Demo agent", { exact: true }).click();
     assert.equal(await dialog.getByText(brought).count(), 0);

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { begin, card, Host, launch, open, say, turnEnds } from "./stage.mjs";
+import { begin, card, FAST, Host, launch, open, say, turnEnds } from "./stage.mjs";
 
 describe("settings", () => {
-  const host = new Host();
+  const host = new Host({ variables: FAST });
   let browser;
   let page;
   let watched;

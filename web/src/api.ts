@@ -27,6 +27,7 @@ import type {
   SessionId,
   SessionPage,
   SetFolderTrust,
+  SpeechState,
 } from "./contract";
 import { at } from "./place";
 
@@ -110,6 +111,8 @@ export const forgetFolder = async (path: string) =>
   void (await ask("/api/trust/folders", { path }, { method: "DELETE" }));
 /** What the host can be used with. */
 export const settings = () => get<HostSettings>("/api/settings");
+/** Whether the host understands speech, and which. */
+export const speech = () => get<SpeechState>("/api/speech");
 /** Files of a session's folder by name. */
 export const findFiles = (session: SessionId, words: string) => get<FileList>(of(session, "find"), { q: words });
 /** A file of a session's folder. */

@@ -20,7 +20,7 @@ import {
 
 /** What is used of a WebSocket. */
 export interface Socket {
-  send(text: string): void;
+  send(message: string | ArrayBuffer): void;
   close(code?: number): void;
   onopen: (() => void) | null;
   onmessage: ((message: { data: unknown }) => void) | null;
@@ -57,6 +57,7 @@ export interface Listener {
   session(frame: SessionFrame): void;
   sessions(frame: FrameOf<"sessions">): void;
   editor(frame: FrameOf<"editor">): void;
+  dictation(frame: FrameOf<"dictation">): void;
   /** Cursors of another host mean nothing: all that is known of sessions is to be forgotten. */
   anotherHost(): void;
 }
@@ -145,6 +146,13 @@ export class Connection {
     });
   }
 
+  /** Sends a frame of a dictation, or its sound; `false` if there is no connection. It is never sent again. */
+  speak(message: ClientFrame | ArrayBuffer): boolean {
+    if (this.#link.state !== "online" || this.#socket === null) return false;
+    this.#socket.send(message instanceof ArrayBuffer ? message : JSON.stringify(message));
+    return true;
+  }
+
   /** The network or the page came back: tries at once, or finds out whether the socket still lives. */
   nudge(): void {
     if (this.#link.state === "offline") {
@@ -203,6 +211,9 @@ export class Connection {
         break;
       case "editor":
         this.listener.editor(frame);
+        break;
+      case "dictation":
+        this.listener.dictation(frame);
         break;
       case "accepted":
         this.#settle(frame.id, { reply: frame.reply });

@@ -9,6 +9,7 @@ import { Connection, type Link, type Outcome, type SessionFrame } from "./connec
 import type {
   ApiRetry,
   Command,
+  Dictation,
   EditorState,
   FrameOf,
   HostSettings,
@@ -79,6 +80,9 @@ const PIECE = 400;
 /** Who wants to hear of a changed session list, outside the rendering. */
 export type Watcher = (before: ReadonlyMap<SessionId, SessionSummary>, now: Known) => void;
 
+/** Who hears of dictations: each word of the host, and null when the connection broke. */
+export type Hearer = (told: Dictation | null) => void;
+
 /** The one store of the page. */
 export class Store {
   known: Known = {
@@ -93,6 +97,7 @@ export class Store {
   readonly connection: Connection;
   readonly #listeners = new Set<() => void>();
   readonly #watchers = new Set<Watcher>();
+  readonly #hearers = new Set<Hearer>();
   #frames: SessionFrame[] = [];
   #scheduled = false;
   #late: ReturnType<typeof setTimeout> | null = null;
@@ -106,13 +111,19 @@ export class Store {
         return own === null ? { client: clientName() } : { client: clientName(), key: own };
       },
       {
-        link: (link) => this.#set({ link }),
+        link: (link) => {
+          this.#set({ link });
+          if (link.state !== "online") for (const hearer of this.#hearers) hearer(null);
+        },
         session: (frame) => {
           this.#frames.push(...inPieces(frame));
           this.#schedule();
         },
         sessions: (frame) => this.#sessions(frame),
         editor: (frame) => this.#editor(frame),
+        dictation: (frame) => {
+          for (const hearer of this.#hearers) hearer(frame);
+        },
         anotherHost: () => {
           this.#frames = [];
           this.#set({ sessions: new Map(), opened: new Map(), listed: false, editor: null });
@@ -131,6 +142,12 @@ export class Store {
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
+  }
+
+  /** Calls `hearer` with what comes of dictations. */
+  hear(hearer: Hearer): () => void {
+    this.#hearers.add(hearer);
+    return () => this.#hearers.delete(hearer);
   }
 
   /** A session's conversation; empty until it has come. */

@@ -79,6 +79,7 @@ function stage() {
       },
       sessions: () => undefined,
       editor: () => undefined,
+      dictation: () => undefined,
       anotherHost: () => {
         told.forgotten += 1;
       },

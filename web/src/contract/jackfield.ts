@@ -173,6 +173,7 @@ export type Command = { "type": "create_session" } & CreateSession
 | { "type": "set_mode" } & SetMode
 | { "type": "set_model" } & SetModel
 | { "type": "set_thinking" } & SetThinking
+| { "type": "set_effort" } & SetEffort
 | { "type": "rewind" } & Rewind
 | { "type": "retry" } & Retry
 | { "type": "fork" } & Fork
@@ -184,7 +185,8 @@ export type Command = { "type": "create_session" } & CreateSession
 | { "type": "close" } & Close
 | { "type": "delete" } & Delete
 | { "type": "import" } & Import
-| { "type": "set_budget" } & SetBudget;
+| { "type": "set_budget" } & SetBudget
+| { "type": "set_directories" } & SetDirectories;
 
 /** The conversation was or is being summarised. */
 export type Compaction = {
@@ -285,6 +287,8 @@ export type CreateSession = {
   permission_mode?: string | null,
   /** Thinking tokens at most. */
   max_thinking_tokens?: number | null,
+  /** Folders that tools may reach besides the session's own; absolute paths. */
+  directories?: Array<string>,
   /** MCP servers, as the CLI's configuration names them. */
   mcp_servers?: Json | null,
   /** The shape of its answers, as JSON Schema; they come as `structured_output`. */
@@ -1025,6 +1029,8 @@ export type ModelOffer = {
   name: string,
   /** What it is good for. */
   description: string,
+  /** How much effort it can be told to make, from little to much; empty if it cannot be told. */
+  efforts: Array<string>,
 };
 
 /** Changes a file. */
@@ -1140,6 +1146,8 @@ export type PermissionResolved = {
   by: string | null,
   /** The words that went with it. */
   message: string | null,
+  /** What runs, where it was changed on the way: the input that was allowed, with a question's answers. */
+  input?: Json | null,
 };
 
 /** A prompt's importance while another turn runs. */
@@ -1175,6 +1183,8 @@ export type QuestionEnding = {
   by: string | null,
   /** The words that went with it. */
   message: string | null,
+  /** What ran, where it was changed on the way. */
+  input?: Json | null,
 };
 
 /** A question and its end. */
@@ -1574,6 +1584,8 @@ export type SessionSummary = {
   permission_mode: string | null,
   /** How much the model may think, in tokens; null for the agent's own measure. */
   max_thinking_tokens: number | null,
+  /** How much effort the model makes, as the agent names it; null for its own measure. */
+  effort: string | null,
   /** How it stands. */
   state: SessionState,
   /** The open questions, whole, oldest first. */
@@ -1616,6 +1628,18 @@ export type SessionSummary = {
 export type SetBudget = {
   /** In US dollars, over all its runs; no limit if null. */
   max_budget_usd: number | null,
+};
+
+/** Sets which folders tools may reach besides the session's own. A run that is there keeps those that it began with. */
+export type SetDirectories = {
+  /** Absolute paths. */
+  directories: Array<string>,
+};
+
+/** Sets how much effort the model makes. */
+export type SetEffort = {
+  /** The level, one of those that the model's offer names; the CLI's default if null. */
+  effort: string | null,
 };
 
 /** What a person says to a folder. */
@@ -1919,6 +1943,8 @@ export type ToolUpdate = {
   tool_call_id: ToolCallId,
   /** Exactly one `complete` or `error` per call. */
   tool_status: ToolStatus,
+  /** Its line for a person, where it is another one now: somebody allowed the call with another input. */
+  tool_title?: string | null,
   /** The call's shape with what is now known; null on bare progress. */
   normalized: Normalized | null,
   /** The output as the CLI gave it to the model; null while it runs and when it never came. */
@@ -1934,7 +1960,7 @@ export type Trigger = "prompt" | "command" | "background";
 export type TurnFigures = {
   /** What this turn cost. */
   cost_usd: number,
-  /** What this run has cost so far. */
+  /** What the CLI counts as spent so far: in this run, and with newer CLIs in the runs before that ended in peace. */
   total_cost_usd: number,
   /** How long it took. */
   duration_ms: number,

@@ -127,6 +127,7 @@ export function reduce(before: Transcript, event: Event): Transcript {
         outcome: event.outcome,
         by: event.by,
         message: event.message,
+        ...(event.input == null ? {} : { input: event.input }),
       });
     case "permission_cancelled":
       return endQuestion(now, event.pending_id, { outcome: null, by: null, message: null });
@@ -275,6 +276,7 @@ function updateTool(now: Transcript, update: Extract<Event, { type: "tool_update
       ? {
           ...content,
           tool_status: update.tool_status,
+          tool_title: update.tool_title ?? content.tool_title,
           normalized: update.normalized ?? content.normalized,
           output: update.output ?? content.output,
           message: update.message ?? null,

@@ -12,6 +12,7 @@ const KEYS: ReadonlyArray<readonly [string, ReadonlyArray<readonly [string, stri
       ["/", "go to the prompt; commands"],
       ["@", "files of the folder"],
       ["↑ ↓", "earlier prompts"],
+      ["Alt M", "hold to dictate; Esc takes it back"],
     ],
   ],
   [

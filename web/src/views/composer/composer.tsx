@@ -6,6 +6,10 @@
 import { ArrowUp, ChevronDown, CircleStop, ImagePlus, X } from "lucide-react";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import type { Content, Priority, SessionId } from "../../contract";
+import { MicrophoneButton } from "../../dictation/microphone-button";
+import { DictationPanel } from "../../dictation/panel";
+import { insertSpoken } from "../../dictation/spoken";
+import { useSpoken } from "../../dictation/use";
 import { find } from "../../transcript/items";
 import { Menu } from "../../ui/menu";
 import { store, useKnown, useOpened, useSummary } from "../../use";
@@ -20,6 +24,7 @@ export function Composer({ session }: { session: SessionId }) {
   const draft = useDraft(session);
   const [pictures, setPictures] = useState<readonly Picture[]>([]);
   const [sending, setSending] = useState(false);
+  const [refusal, setRefusal] = useState<string | null>(null);
   const [caret, setCaret] = useState(0);
   const [picked, setPicked] = useState(0);
   const [closed, setClosed] = useState(false);
@@ -53,6 +58,14 @@ export function Composer({ session }: { session: SessionId }) {
       setCaret(at);
     });
   };
+  const spoken = useSpoken((words) => {
+    const { text: written } = draftOf(session);
+    const { selectionStart = written.length, selectionEnd = written.length } = field.current ?? {};
+    const { text, caret } = insertSpoken(written, selectionStart, selectionEnd, words);
+    setClosed(true);
+    put(text, caret);
+    if (!isTouch()) field.current?.focus();
+  }, "first");
   const pick = (suggestion: Suggestion) => {
     if (wish === null) return;
     const text = draft.text.slice(0, wish.from) + suggestion.put + draft.text.slice(caret).replace(/^\s/, "");
@@ -66,6 +79,7 @@ export function Composer({ session }: { session: SessionId }) {
     const content: Content[] = pictures.map(contentOf);
     if (text !== "") content.push({ type: "text", text });
     setSending(true);
+    setRefusal(null);
     const command = { type: "prompt", uuid: sent.prompt, content, priority } as const;
     const outcome = await store.command(command, session, sent.command);
     setSending(false);
@@ -76,7 +90,8 @@ export function Composer({ session }: { session: SessionId }) {
       for (const picture of pictures) URL.revokeObjectURL(picture.address);
       setPictures([]);
     } else {
-      store.tell(outcome.rejection.reason);
+      // What was written is still there, and so is why.
+      setRefusal(outcome.rejection.reason);
     }
   };
   const add = async (given: Iterable<File>) => {
@@ -179,6 +194,7 @@ export function Composer({ session }: { session: SessionId }) {
           }
           onChange={(event) => {
             setClosed(false);
+            setRefusal(null);
             walk.end();
             setCaret(event.target.selectionStart);
             putDraft(session, event.target.value);
@@ -191,6 +207,7 @@ export function Composer({ session }: { session: SessionId }) {
             void add(event.clipboardData.files);
           }}
         />
+        <DictationPanel spoken={spoken} />
         <div className="composer-foot">
           <Switches session={session} />
           <ContextGauge session={session} />
@@ -212,6 +229,7 @@ export function Composer({ session }: { session: SessionId }) {
           >
             <ImagePlus size={17} />
           </button>
+          <MicrophoneButton spoken={spoken} label="Dictate" />
           {running && (
             <button
               type="button"
@@ -246,6 +264,11 @@ export function Composer({ session }: { session: SessionId }) {
           </button>
         </div>
       </div>
+      {refusal !== null && (
+        <p className="refusal" role="alert">
+          {refusal}
+        </p>
+      )}
       {sending && offline && <p className="faint">It is sent as soon as the host is there again.</p>}
     </form>
   );

@@ -33,9 +33,9 @@ export function nextMode(name: string): string {
 
 /** Names that every CLI takes, until one has told its own. */
 const USUAL: readonly ModelOffer[] = [
-  { value: "opus", model: null, name: "Opus", description: "" },
-  { value: "sonnet", model: null, name: "Sonnet", description: "" },
-  { value: "haiku", model: null, name: "Haiku", description: "" },
+  { value: "opus", model: null, name: "Opus", description: "", efforts: [] },
+  { value: "sonnet", model: null, name: "Sonnet", description: "", efforts: [] },
+  { value: "haiku", model: null, name: "Haiku", description: "", efforts: [] },
 ];
 
 /** What the agent's default is called. */

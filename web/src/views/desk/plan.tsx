@@ -2,8 +2,12 @@
 //
 // Comments go back with a plan that is not accepted. With one that is, they are said right after it.
 import { MessageSquarePlus } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import type { Remember, SessionId } from "../../contract";
+import { Heard, useSpokenCard } from "../../dictation/heard";
+import { MicrophoneButton } from "../../dictation/microphone-button";
+import { DictationPanel } from "../../dictation/panel";
+import { WithMicrophone } from "../../dictation/with-microphone";
 import { freshName } from "../../surroundings";
 import { several } from "../../text/format";
 import { Markdown } from "../../text/markdown";
@@ -17,6 +21,8 @@ export function PlanBody({ session, request, place }: InCard) {
   const { answer, sending } = useAnswer(session, request);
   const [comments, setComments] = useState<ReadonlyMap<number, string>>(new Map());
   const [general, setGeneral] = useState<string | null>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const { spoken, heard } = useSpokenCard(setGeneral);
   const pieces = useMemo(() => piecesOf(request.plan ?? ""), [request.plan]);
   const words = wordsOf(pieces, comments, general ?? "");
   const written = [...comments.values()].filter((text) => text.trim() !== "").length;
@@ -47,24 +53,29 @@ export function PlanBody({ session, request, place }: InCard) {
         ))}
       </div>
       {general !== null && (
-        <textarea
-          autoFocus
-          rows={2}
-          aria-label="What the model is told"
-          placeholder="What should be different?"
-          value={general}
-          onChange={(event) => setGeneral(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Escape") {
-              event.stopPropagation();
-              setGeneral(null);
-            } else if (event.key === "Enter" && !event.shiftKey) {
-              event.preventDefault();
-              if (words !== "") sendBack();
-            }
-          }}
-        />
+        <WithMicrophone field={field} label="Say what should be different" onText={setGeneral}>
+          <textarea
+            ref={field}
+            autoFocus
+            rows={2}
+            aria-label="What the model is told"
+            placeholder="What should be different?"
+            value={general}
+            onChange={(event) => setGeneral(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Escape") {
+                event.stopPropagation();
+                setGeneral(null);
+              } else if (event.key === "Enter" && !event.shiftKey) {
+                event.preventDefault();
+                if (words !== "") sendBack();
+              }
+            }}
+          />
+        </WithMicrophone>
       )}
+      <DictationPanel spoken={spoken} />
+      <Heard heard={heard} allow="Press one of the first two, if that is what you mean." />
       <div className="actions">
         <button
           type="button"
@@ -92,6 +103,7 @@ export function PlanBody({ session, request, place }: InCard) {
               : "Send back"}{" "}
           <kbd>D</kbd>
         </button>
+        {place === "desk" && general === null && <MicrophoneButton spoken={spoken} label="Say the answer" />}
         {words !== "" && <span className="faint">If you accept, the comments are said right after.</span>}
       </div>
     </>

@@ -1,6 +1,8 @@
 // Questions of the model: options to choose from, and room for words of one's own.
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { Question } from "../../contract";
+import { spokenChoice } from "../../dictation/spoken";
+import { WithMicrophone } from "../../dictation/with-microphone";
 import { useAnswer } from "./answer";
 import type { InCard } from "./card";
 
@@ -70,6 +72,7 @@ function OneQuestion({
   onChoose: (chosen: Chosen) => void;
 }) {
   const { multi_select: several, options } = question;
+  const field = useRef<HTMLInputElement>(null);
   const toggle = (label: string) => {
     const on = chosen.options.includes(label);
     if (!several) onChoose({ options: on ? [] : [label], own: "" });
@@ -78,6 +81,13 @@ function OneQuestion({
         ...chosen,
         options: on ? chosen.options.filter((each) => each !== label) : [...chosen.options, label],
       });
+  };
+  const own = (text: string) => onChoose({ options: several ? chosen.options : [], own: text });
+  const say = (text: string, words: string) => {
+    const labels = options.map((option) => option.label);
+    const choice = chosen.own === "" ? spokenChoice(words, labels) : null;
+    if (choice === null) own(text);
+    else if (!chosen.options.includes(choice)) toggle(choice);
   };
   return (
     <fieldset>
@@ -100,14 +110,17 @@ function OneQuestion({
           {keys && at < 9 && <kbd>{at + 1}</kbd>}
         </label>
       ))}
-      <input
-        type="text"
-        className="own"
-        aria-label={`Another answer to: ${question.question}`}
-        placeholder="Something else"
-        value={chosen.own}
-        onChange={(event) => onChoose({ options: several ? chosen.options : [], own: event.target.value })}
-      />
+      <WithMicrophone field={field} label={`Say the answer to: ${question.question}`} onText={say}>
+        <input
+          ref={field}
+          type="text"
+          className="own"
+          aria-label={`Another answer to: ${question.question}`}
+          placeholder="Something else"
+          value={chosen.own}
+          onChange={(event) => own(event.target.value)}
+        />
+      </WithMicrophone>
     </fieldset>
   );
 }

@@ -1,7 +1,8 @@
 // What to remember with an answer, and where.
 import { useId, useState } from "react";
-import type { Destination, Remember, Rule } from "../../contract";
+import type { Destination, Remember, Rule, Scope } from "../../contract";
 import { Shown } from "../../text/shown";
+import { useKnown } from "../../use";
 import { modeLabel } from "../composer/modes";
 
 /** Where a rule can be kept, in words, and which file that is. */
@@ -20,8 +21,13 @@ export function RememberChoice({
   suggestions: readonly Remember[];
   onChange: (remember: readonly Remember[]) => void;
 }) {
+  const scope = useKnown(({ link }) => (link.state === "online" ? link.host.scope : null));
+  const places = DESTINATIONS.filter(([destination]) => isPermitted(destination, suggestions, scope));
   const [on, setOn] = useState(false);
-  const [where, setWhere] = useState<Destination>(suggestions[0]?.destination ?? "session");
+  const [where, setWhere] = useState<Destination>(() => {
+    const offered = suggestions[0]?.destination;
+    return places.find(([destination]) => destination === offered)?.[0] ?? "session";
+  });
   const name = useId();
   const choose = (wanted: boolean, destination: Destination) => {
     setOn(wanted);
@@ -51,7 +57,7 @@ export function RememberChoice({
           title={DESTINATIONS.find(([destination]) => destination === where)?.[2]}
           onChange={(event) => choose(true, event.target.value as Destination)}
         >
-          {DESTINATIONS.map(([destination, words, about]) => (
+          {places.map(([destination, words, about]) => (
             <option key={destination} value={destination} title={about}>
               for {words}
             </option>
@@ -59,6 +65,15 @@ export function RememberChoice({
         </select>
       </label>
     </div>
+  );
+}
+
+/** Who may not do everything keeps what the CLI offers where it offers it, or in the session: the host's own rule. */
+export function isPermitted(destination: Destination, suggestions: readonly Remember[], scope: Scope | null): boolean {
+  return (
+    scope === "admin" ||
+    destination === "session" ||
+    suggestions.every((offered) => offered.destination === destination)
   );
 }
 

@@ -1,8 +1,12 @@
 // May this tool run? The whole of what will run, editable, with what to remember and where.
 //
 // The one rule it keeps: what is shown is what is sent; nothing of it is cut off.
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import type { Json, Normalized, PermissionRequest, Remember, Verdict } from "../../contract";
+import { Heard, useSpokenCard } from "../../dictation/heard";
+import { MicrophoneButton } from "../../dictation/microphone-button";
+import { DictationPanel } from "../../dictation/panel";
+import { WithMicrophone } from "../../dictation/with-microphone";
 import { DiffView } from "../../text/diff-view";
 import { below, shortTitle } from "../../text/format";
 import { Shown } from "../../text/shown";
@@ -15,7 +19,9 @@ import { RememberChoice } from "./remember";
 export function ToolBody({ session, request, cwd, place }: InCard) {
   const { answer, sending } = useAnswer(session, request);
   const [edited, setEdited] = useState<string | null>(null);
-  const [denying, setDenying] = useState(false);
+  /** The reason to deny with; null while nobody denies. */
+  const [denying, setDenying] = useState<string | null>(null);
+  const { spoken, heard } = useSpokenCard(setDenying);
   const [remember, setRemember] = useState<readonly Remember[]>([]);
   const field = editable(request);
   const input = edited === null ? undefined : inputOf(request, field, edited);
@@ -34,7 +40,7 @@ export function ToolBody({ session, request, cwd, place }: InCard) {
         <Wanted request={request} cwd={cwd} />
       ) : (
         <label className="edit">
-          <span>{field === null ? "Its input, as JSON" : `Its ${field}`}</span>
+          <span>{FIELDS[field ?? ""] ?? "Its input, as JSON"}</span>
           <textarea
             value={edited}
             rows={Math.min(14, edited.split("\n").length + 1)}
@@ -45,52 +51,67 @@ export function ToolBody({ session, request, cwd, place }: InCard) {
         </label>
       )}
       {request.suggestions.length > 0 && <RememberChoice suggestions={request.suggestions} onChange={setRemember} />}
-      {denying ? (
+      <DictationPanel spoken={spoken} />
+      {denying !== null ? (
         <DenyForm
+          reason={denying}
           onDeny={(message, interrupt) => void answer({ type: "deny", message, interrupt })}
-          onBack={() => setDenying(false)}
+          onBack={() => setDenying(null)}
         />
       ) : (
-        <div className="actions">
-          <button
-            type="button"
-            className="primary"
-            data-key="Enter"
-            disabled={sending || input === null}
-            onClick={() => allow(remember)}
-          >
-            {sending
-              ? "Sending …"
-              : remember.length > 0
-                ? "Allow and remember"
-                : edited !== null
-                  ? "Allow as edited"
-                  : "Allow"}{" "}
-            <kbd>↵</kbd>
-          </button>
-          <button type="button" data-key="d" disabled={sending} onClick={() => setDenying(true)}>
-            Deny <kbd>D</kbd>
-          </button>
-          {place === "desk" && (
+        <>
+          <Heard heard={heard} allow="Press Allow, or Enter, if that is what you mean." />
+          <div className="actions">
             <button
               type="button"
-              className="quiet"
-              data-key="e"
-              disabled={sending}
-              onClick={() => setEdited(edited === null ? textOf(request, field) : null)}
+              className="primary"
+              data-key="Enter"
+              disabled={sending || input === null}
+              onClick={() => allow(remember)}
             >
-              {edited === null ? "Edit" : "As it was"} <kbd>E</kbd>
+              {sending
+                ? "Sending …"
+                : remember.length > 0
+                  ? "Allow and remember"
+                  : edited !== null
+                    ? "Allow as edited"
+                    : "Allow"}{" "}
+              <kbd>↵</kbd>
             </button>
-          )}
-        </div>
+            <button type="button" data-key="d" disabled={sending} onClick={() => setDenying("")}>
+              Deny <kbd>D</kbd>
+            </button>
+            {place === "desk" && (
+              <button
+                type="button"
+                className="quiet"
+                data-key="e"
+                disabled={sending}
+                onClick={() => setEdited(edited === null ? textOf(request, field) : null)}
+              >
+                {edited === null ? "Edit" : "As it was"} <kbd>E</kbd>
+              </button>
+            )}
+            {place === "desk" && <MicrophoneButton spoken={spoken} label="Say the answer" />}
+          </div>
+        </>
       )}
     </>
   );
 }
 
 /** No, and why. */
-function DenyForm({ onDeny, onBack }: { onDeny: (message: string, interrupt: boolean) => void; onBack: () => void }) {
-  const [message, setMessage] = useState("");
+function DenyForm({
+  reason,
+  onDeny,
+  onBack,
+}: {
+  reason: string;
+  onDeny: (message: string, interrupt: boolean) => void;
+  onBack: () => void;
+}) {
+  const [message, setMessage] = useState(reason);
+  const field = useRef<HTMLTextAreaElement>(null);
   return (
     <form
       className="deny"
@@ -105,20 +126,23 @@ function DenyForm({ onDeny, onBack }: { onDeny: (message: string, interrupt: boo
         }
       }}
     >
-      <textarea
-        autoFocus
-        rows={2}
-        aria-label="What the model is told"
-        placeholder="What should it do instead? (optional)"
-        value={message}
-        onChange={(event) => setMessage(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey) {
-            event.preventDefault();
-            onDeny(message, false);
-          }
-        }}
-      />
+      <WithMicrophone field={field} label="Say the reason" onText={setMessage}>
+        <textarea
+          ref={field}
+          autoFocus
+          rows={2}
+          aria-label="What the model is told"
+          placeholder="What should it do instead? (optional)"
+          value={message}
+          onChange={(event) => setMessage(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.shiftKey) {
+              event.preventDefault();
+              onDeny(message, false);
+            }
+          }}
+        />
+      </WithMicrophone>
       <div className="actions">
         <button type="submit" className="danger">
           Deny <kbd>↵</kbd>
@@ -184,9 +208,18 @@ function titleOf({ normalized, tool_title }: PermissionRequest, cwd: string | un
 }
 
 /** The one field that a person would edit. */
-function editable(request: PermissionRequest): string | null {
-  return request.normalized?.kind === "shell_exec" ? "command" : null;
+function editable({ normalized, input }: PermissionRequest): string | null {
+  if (normalized?.kind === "shell_exec") return "command";
+  if (normalized?.kind !== "modify_file") return null;
+  const fields = (input ?? {}) as Record<string, unknown>;
+  return ["new_string", "content"].find((field) => typeof fields[field] === "string") ?? null;
 }
+
+const FIELDS: Partial<Record<string, string>> = {
+  command: "Its command",
+  new_string: "What is put there",
+  content: "What is written",
+};
 
 function textOf(request: PermissionRequest, field: string | null): string {
   const input = (request.input ?? {}) as Record<string, unknown>;

@@ -43,12 +43,20 @@ export function ErrorLine({
     const last = timeline.rows.at(-1) ?? 0;
     return transcript.state !== "running" && (last === seq || (transcript.turn === turn && last <= seq + 2));
   });
+  // The CLI often says it as a message first; once is enough.
+  const isSaid = useOpened(session, ({ transcript, timeline }) => {
+    const at = timeline.rows.lastIndexOf(seq);
+    return timeline.rows.slice(Math.max(0, at - 3), at).some((row) => {
+      const content = find(transcript.items, row)?.content;
+      return content?.type === "text" && content.text.trim() === error.error.trim();
+    });
+  });
   return (
     <div className="line error" role="alert">
       <CircleAlert size={16} aria-hidden />
       <div>
-        <p>{error.error}</p>
-        <p className="faint">{nextStep(error.code)}</p>
+        {!isSaid && <p>{error.error}</p>}
+        <p className={isSaid ? "" : "faint"}>{nextStep(error.code)}</p>
         {canRetry && (
           <button
             type="button"

@@ -1,9 +1,9 @@
 // Going back to an earlier prompt: files, conversation or both, with a look at what would change first.
 import { useEffect, useState } from "react";
 import type { Json, RewindScope, SessionId, Uuid } from "../../contract";
-import { several } from "../../text/format";
+import { below, several } from "../../text/format";
 import { Dialog } from "../../ui/dialog";
-import { store } from "../../use";
+import { store, useOpened } from "../../use";
 import { goBackIn } from "./fork";
 
 const SCOPES: ReadonlyArray<readonly [RewindScope, string, string]> = [
@@ -36,6 +36,7 @@ export function RewindDialog({
   const [scope, setScope] = useState<RewindScope>("both");
   const [preview, setPreview] = useState<Preview | string | null>(null);
   const [doing, setDoing] = useState(false);
+  const cwd = useOpened(session, (opened) => opened.transcript.status?.cwd);
   useEffect(() => {
     let wanted = true;
     store.command({ type: "rewind", uuid, scope: "files", preview: true }, session).then((outcome) => {
@@ -90,7 +91,7 @@ export function RewindDialog({
             <ul>
               {(preview.filesChanged ?? []).map((path) => (
                 <li key={path}>
-                  <code>{path}</code>
+                  <code>{below(path, cwd)}</code>
                 </li>
               ))}
             </ul>

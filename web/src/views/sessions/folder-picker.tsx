@@ -1,6 +1,6 @@
 // Choosing a folder of the machine that the host runs on.
 import { ChevronUp, Folder } from "lucide-react";
-import { type Dispatch, type SetStateAction, useEffect, useState } from "react";
+import { type Dispatch, type SetStateAction, useEffect, useRef, useState } from "react";
 import * as api from "../../api";
 import type { FolderList } from "../../contract";
 import { lastPart } from "../../text/format";
@@ -9,6 +9,7 @@ import { lastPart } from "../../text/format";
 export function FolderPicker({ path, onPath }: { path: string; onPath: Dispatch<SetStateAction<string>> }) {
   const [list, setList] = useState<FolderList | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
+  const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     let wanted = true;
     const timer = setTimeout(() => {
@@ -17,8 +18,8 @@ export function FolderPicker({ path, onPath }: { path: string; onPath: Dispatch<
           if (!wanted) return;
           setList(found);
           setProblem(null);
-          // Somebody may have begun to write meanwhile.
-          onPath((now) => (now === "" ? found.path : now));
+          // Nothing is put under the hand of somebody who is about to write.
+          if (document.activeElement !== field.current) onPath((now) => (now === "" ? found.path : now));
         },
         (error: Error) => wanted && setProblem(error.message),
       );
@@ -33,7 +34,14 @@ export function FolderPicker({ path, onPath }: { path: string; onPath: Dispatch<
     <div className="folder-picker">
       <label className="field">
         <span>Folder</span>
-        <input value={path} spellCheck={false} autoCapitalize="off" onChange={(event) => onPath(event.target.value)} />
+        <input
+          ref={field}
+          value={path}
+          spellCheck={false}
+          autoCapitalize="off"
+          onChange={(event) => onPath(event.target.value)}
+          onBlur={() => path === "" && list !== null && onPath(list.path)}
+        />
       </label>
       {problem !== null && <p className="bad">{problem}</p>}
       {list !== null && list.recent.length > 0 && (

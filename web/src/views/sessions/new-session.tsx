@@ -94,7 +94,14 @@ export function NewSession({ onClose }: { onClose: () => void }) {
           <legend className="unseen">Who does the work</legend>
           {(["claude", "demo"] as const).map((each) => (
             <label key={each} className={who === each ? "agent on" : "agent"}>
-              <input type="radio" name="agent" checked={who === each} onChange={() => setAgent(each)} />
+              <input
+                type="radio"
+                name="agent"
+                checked={who === each}
+                onChange={() => setAgent(each)}
+                // Choosing what is on already is a choice too: it stays when more is known of the agents.
+                onClick={() => setAgent(each)}
+              />
               <span>
                 <strong>{each === "claude" ? "Claude Code" : "Demo agent"}</strong>
                 <span className="faint">

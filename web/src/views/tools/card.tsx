@@ -23,7 +23,7 @@ import { CodeSearchBody, HttpBody, ReadFileBody, SearchNote } from "./look";
 import { ModifyFileBody, ModifyNote } from "./modify-file";
 import { GenericBody, MiscBody, TodosBody, TodosNote } from "./other";
 import { outputText, Pictures } from "./output";
-import { ShellBody, ShellNote } from "./shell";
+import { ShellBody, ShellNote, shellTitle } from "./shell";
 import { SubagentBody, SubagentNote } from "./subagent";
 
 type Tool = ContentOf<"tool">;
@@ -70,7 +70,7 @@ export const ToolCard = memo(function ToolCard({ session, tool }: { session: Ses
           <Icon size={16} aria-hidden />
         )}
         <span className="tool-title">
-          <Shown text={call?.kind === "misc" ? withoutMarks(tool.tool_title) : shortTitle(tool.tool_title, cwd)} />
+          <Shown text={titleOf(tool, cwd)} />
         </span>
         <span className="tool-note">
           {call === null ? `${bytes(tool.bytes)} …` : <Note session={session} tool={tool} call={call} />}
@@ -88,6 +88,17 @@ export const ToolCard = memo(function ToolCard({ session, tool }: { session: Ses
     </article>
   );
 });
+
+function titleOf(tool: Tool, cwd: string | undefined): string {
+  switch (tool.normalized?.kind) {
+    case "misc":
+      return withoutMarks(tool.tool_title);
+    case "shell_exec":
+      return shellTitle(tool, tool.normalized);
+    default:
+      return shortTitle(tool.tool_title, cwd);
+  }
+}
 
 function Body({ session, tool, call }: { session: SessionId; tool: Tool; call: Normalized }): ReactNode {
   switch (call.kind) {

@@ -7,18 +7,23 @@ import { store } from "../../use";
 import type { InTool } from "./card";
 import { outputText } from "./output";
 
+/** So much of a title is seen on a phone. */
+const SHORT = 30;
+
 /** The command and its output. */
 export function ShellBody({ session, tool, call }: InTool<"shell_exec">) {
   const { output } = call;
   const words = output === null && tool.tool_status !== "running" ? outputText(tool.output) || tool.message : null;
   return (
     <>
-      <pre className="command" tabIndex={0}>
-        <span className="prompt-sign" aria-hidden>
-          ${" "}
-        </span>
-        <Shown text={call.command} />
-      </pre>
+      {!isSaidByTitle(tool, call) && (
+        <pre className="command" tabIndex={0}>
+          <span className="prompt-sign" aria-hidden>
+            ${" "}
+          </span>
+          <Shown text={call.command} />
+        </pre>
+      )}
       {output !== null && output.stdout !== "" && <Terminal output={output.stdout} />}
       {output !== null && output.stderr !== "" && <Terminal output={output.stderr} tone="error" />}
       {words && <Terminal output={words} tone={tool.tool_status === "error" ? "error" : undefined} />}
@@ -38,6 +43,16 @@ export function ShellBody({ session, tool, call }: InTool<"shell_exec">) {
       )}
     </>
   );
+}
+
+/** What a command is for, where that was said; else the command. */
+export function shellTitle(tool: ContentOf<"tool">, call: NormalizedOf<"shell_exec">): string {
+  return call.description || tool.tool_title;
+}
+
+/** Whether the title says all of it, on a phone too. */
+function isSaidByTitle(tool: ContentOf<"tool">, call: NormalizedOf<"shell_exec">): boolean {
+  return call.command.length <= SHORT && shellTitle(tool, call) === `$ ${call.command}`;
 }
 
 /** The exit code, where it says something. */
