@@ -40,7 +40,10 @@ const STEPS: &[(&str, Step)] = &[
         let wanted = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
         Ok(process::run(workspace::cargo().args(wanted))?)
     }),
-    ("tests", || Ok(process::run(workspace::cargo().args(["test", "--workspace", "--locked"]))?)),
+    // All that fails is told at once.
+    ("tests", || {
+        Ok(process::run(workspace::cargo().args(["test", "--workspace", "--locked", "--no-fail-fast"]))?)
+    }),
     ("page", || {
         web::check()?;
         Ok(web::unit()?)

@@ -2,11 +2,14 @@
 //!
 //! Everything that the answer depends on is printed whole: a plan and a question are never cut.
 
+use jackfield_api::Json;
 use jackfield_api::normalized::Normalized;
 use jackfield_api::permission::{
     Behavior, Change, Destination, PermissionKind, PermissionOutcome, PermissionRequest, PermissionResolved,
     Question, Remember, Rule,
 };
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW, brief};
 
@@ -76,9 +79,17 @@ pub(super) fn resolved(page: &mut Page, resolved: &PermissionResolved) {
     let message = resolved.message.as_deref().filter(|message| !message.is_empty());
     let message = message.map(|message| format!(": {message}")).unwrap_or_default();
     page.marked((style, "?"), style, &format!("[{}] {words}{by}{message}", resolved.pending_id));
-    if let Some(input) = &resolved.input {
+    // The answers to a question are told with its card.
+    let is_answered = |input: &Json| input.read::<Answered>().is_ok_and(|input| input.answers.is_some());
+    if let Some(input) = resolved.input.as_ref().filter(|input| !is_answered(input)) {
         page.deeper(2, |page| page.line(DIM, &format!("with this input instead: {}", input.get())));
     }
+}
+
+/// The input of a question, as it goes back to the model.
+#[derive(Deserialize)]
+struct Answered {
+    answers: Option<IgnoredAny>,
 }
 
 /// What an answer could leave behind, in a line.
