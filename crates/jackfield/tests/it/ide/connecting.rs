@@ -1,11 +1,13 @@
 //! How the CLI and the editor find each other, and find each other again.
 
 use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
 use jackfield_testkit::cli::PINNED_VERSIONS;
 use serde_json::{Value, json};
 
-use super::stage::{Stage, a_word};
+use super::stage::{Stage, a_word, patiently};
 use super::terminal::Terminal;
 
 #[tokio::test]
@@ -52,14 +54,31 @@ async fn a_cli_that_the_editor_starts_is_connected_to_it() {
         let words = ["ide", "--", &claude, "--permission-mode", "default"];
         let mut terminal = Terminal::run(&stage.jackfield(&words));
         terminal.sees("for agents").await;
-        // After a turn it has surely taken notice of its editor.
+        patiently("the CLI's connection", async {
+            while !is_connected(&stage.lock_folder()) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+        // After a turn it has surely asked for its editor's tools.
         terminal.prompt("good morning").await;
         terminal.sees("Hello there.").await;
         terminal.prompt("any problems?").await;
         terminal.press_until("1", stage.api.gates().reached("done")).await;
-        let request = stage.last_message();
+        let request = stage.last_request();
         assert!(request.contains("no language server is configured"), "{version}: {request}");
     }
+}
+
+/// Whether somebody is connected to the server whose lock file lies there.
+fn is_connected(locks: &Path) -> bool {
+    let names = fs::read_dir(locks).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let port = names.into_iter().find_map(|name| name.to_str()?.strip_suffix(".lock")?.parse::<u16>().ok());
+    let local = port.map(|port| format!("0100007F:{port:04X}"));
+    let table = fs::read_to_string("/proc/net/tcp").unwrap();
+    let mut rows = table.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
+    // 01 is a connection that stands.
+    rows.any(|row| row.get(1).copied() == local.as_deref() && row.get(3) == Some(&"01"))
 }
 
 #[tokio::test]

@@ -132,11 +132,12 @@ impl Stage {
         plugin.tells("selection", &json!({ "selection": selection })).await;
     }
 
-    /// The last message of what the model was asked last, as text.
+    /// The last message of what the model was asked last, as text; not what the CLI adds of its own tools.
     pub(super) fn last_message(&self) -> String {
         let requests = self.api.requests();
         let last = requests.iter().rev().find(|request| request.reply.is_some()).unwrap();
-        last.body["messages"].as_array().unwrap().last().unwrap().to_string()
+        let messages = last.body["messages"].as_array().unwrap();
+        messages.iter().rfind(|message| message["role"] != "system").unwrap().to_string()
     }
 
     /// What the model was asked last, as text.
