@@ -4,11 +4,8 @@ import { createRequire } from "node:module";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/**
- * Serious and critical findings, and whether the page is wider than its window; each begins with the screen's name.
- * With `rules` only those are looked for.
- */
-export async function findings(page, screen, rules = null) {
+/** Serious and critical findings, and whether the page is wider than its window; each begins with the screen's name. */
+export async function findings(page, screen) {
   const found = [];
   // Rows of a long list are hidden until they were measured.
   await page.waitForFunction(() => document.querySelector("[style*='visibility: hidden']") === null);
@@ -27,10 +24,7 @@ export async function findings(page, screen, rules = null) {
   const long = await page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
   if (long > 0) found.push(`${screen}: ${long} pixels too long`);
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(
-    (runOnly) => window.axe.run(document, { resultTypes: ["violations"], ...(runOnly && { runOnly }) }),
-    rules,
-  );
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   for (const { id, impact, nodes } of violations) {
     if (impact !== "serious" && impact !== "critical") continue;
     const where = nodes.map((node) => `${node.target} ${node.any[0]?.message ?? ""}`).slice(0, 3);

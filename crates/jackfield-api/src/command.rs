@@ -3,6 +3,8 @@
 //! A command changes nothing by itself. It makes the host write to the CLI, and what comes of that is told
 //! by events.
 
+mod reply;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,8 @@ use crate::json::Json;
 use crate::permission::Remember;
 use crate::session::{Priority, SessionOrigin};
 use crate::tagged::by_tag;
+
+pub use reply::{Created, Done, Rejection, RejectionCode, Reply, Told};
 
 macro_rules! commands {
     ($($text:literal => #[doc = $doc:literal] $variant:ident),+ $(,)?) => {
@@ -480,81 +484,4 @@ pub struct SetBudget {
 pub struct SetDirectories {
     /// Absolute paths.
     pub directories: Vec<String>,
-}
-
-/// What a command brought, once it was accepted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Reply {
-    /// It was done; events tell the rest.
-    Done(Done),
-    /// It was done, and this is what the CLI answered.
-    Told(Told),
-    /// It was done, and there is a new session.
-    Created(Created),
-}
-
-by_tag!(Reply, "type", { "done" => Done, "told" => Told, "created" => Created });
-
-/// Nothing more to say.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
-#[derive(Eq, Default)]
-pub struct Done {}
-
-/// What the CLI answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
-#[derive(Eq)]
-pub struct Told {
-    /// Its words, as JSON.
-    pub answer: Json,
-}
-
-/// There is a new session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
-#[derive(Eq)]
-pub struct Created {
-    /// Its name.
-    pub session_id: SessionId,
-}
-
-/// Why a command was not done.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
-#[derive(Eq)]
-pub struct Rejection {
-    /// For a program.
-    pub code: RejectionCode,
-    /// For a person: what was wrong and what to do.
-    pub reason: String,
-}
-
-/// Why a command was not done, for a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
-#[serde(rename_all = "snake_case")]
-pub enum RejectionCode {
-    /// The command makes no sense as it stands.
-    Invalid,
-    /// What it names is not there, or is over.
-    NotFound,
-    /// It was answered or decided before.
-    TooLate,
-    /// It cannot be done in the session's present state.
-    NotNow,
-    /// It is not allowed here.
-    Forbidden,
-    /// The CLI refused it.
-    Refused,
-    /// The CLI did not answer in time.
-    TimedOut,
-    /// The run ended before it was done.
-    RunEnded,
-    /// This version of the CLI cannot do it.
-    Unsupported,
-    /// It is for another place (the host, not a session).
-    Elsewhere,
 }

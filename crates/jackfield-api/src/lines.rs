@@ -39,6 +39,20 @@ pub struct KeptLine {
     pub last_seq: Option<Seq>,
 }
 
+/// What is told to who follows a session's lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FollowedLine {
+    /// A line, whole.
+    Line(KeptLine),
+    /// The agent has ended, and all its lines were told.
+    RunEnded {
+        /// The last event of the run.
+        last_seq: Seq,
+    },
+}
+
 /// Which way a line went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]

@@ -31,6 +31,9 @@ pub enum ClientError {
     /// The running host is of another version.
     #[error("the running host does not speak version {VERSION} of the contract: {0}")]
     OtherVersion(String),
+    /// Lines of the agent did not come through.
+    #[error("lines of the agent were lost: {0}")]
+    LinesLost(#[source] io::Error),
     /// Its answer makes no sense.
     #[error("cannot understand the running host's answer to `{asked}`: {reason}")]
     Nonsense {

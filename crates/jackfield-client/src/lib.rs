@@ -8,6 +8,7 @@
 //! * [`Client`] – the calls
 //! * [`Subscription`], [`Update`] – a session's events, one by one
 //! * [`Watching`], [`Watched`] – the list of sessions as it changes
+//! * [`LineReader`] – all lines of its agent
 //! * `trust` – what folders bring, and what a person says to that
 //! * `remote` – questions and commands over the socket; `following` – events over it
 
@@ -15,6 +16,7 @@ mod client;
 mod error;
 mod figures;
 mod following;
+mod lines;
 mod remote;
 mod subscription;
 mod trust;
@@ -25,5 +27,6 @@ pub use error::ClientError;
 pub use jackfield_host::ExportFormat;
 pub use jackfield_host::store::{Archived, CostBy, SessionQuery};
 pub use jackfield_host::trust::Verdict;
+pub use lines::LineReader;
 pub use subscription::{Subscription, Update};
 pub use watching::{Watched, Watching};

@@ -11,7 +11,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
 use http_body_util::{BodyExt as _, Full};
-use hyper::client::conn::http1;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use jackfield_api::VERSION;
@@ -25,6 +26,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::ClientError;
 
@@ -46,6 +48,17 @@ pub(crate) struct Remote {
     path: Arc<Path>,
     name: Arc<str>,
     host_id: Arc<str>,
+}
+
+/// A connection for one question.
+type Connection = http1::Connection<TokioIo<UnixStream>, Full<Bytes>>;
+
+/// An answer that goes on.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    pub(crate) body: Incoming,
+    /// Carries it.
+    _connection: AbortOnDropHandle<()>,
 }
 
 /// A WebSocket on which both sides have said hello.
@@ -207,16 +220,51 @@ impl Remote {
         }
     }
 
-    async fn ask_once(&self, method: &Method, path: &str, body: Option<Bytes>) -> Result<Vec<u8>, Trouble> {
-        let stream = TokioIo::new(self.connect().await?);
-        let (mut sender, connection) = http1::handshake(stream).await.map_err(lost)?;
+    /// Asks for what is answered bit by bit. It is asked once: what was missed cannot be had again.
+    pub(crate) async fn answering(&self, path: &str) -> Result<Answering, ClientError> {
+        let asked = async {
+            let (mut sender, connection) = self.shake().await?;
+            let connection = AbortOnDropHandle::new(tokio::spawn(async {
+                // How it ended is told with the answer.
+                let _ = connection.await;
+            }));
+            let request = self.request(&Method::GET, path, None)?;
+            let response = sender.send_request(request).await.map_err(lost)?;
+            if response.status().is_success() {
+                return Ok(Answering { body: response.into_body(), _connection: connection });
+            }
+            let status = response.status();
+            let answer = response.into_body().collect().await.map_err(lost)?.to_bytes();
+            Err(refusal(path, status, &answer).into())
+        };
+        asked.await.map_err(|trouble| match trouble {
+            Trouble::Final(error) => error,
+            Trouble::Lost(error) => self.unreachable(error),
+        })
+    }
+
+    async fn shake(&self) -> Result<(SendRequest<Full<Bytes>>, Connection), Trouble> {
+        http1::handshake(TokioIo::new(self.connect().await?)).await.map_err(lost)
+    }
+
+    fn request(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<Bytes>,
+    ) -> Result<Request<Full<Bytes>>, ClientError> {
         let mut request = Request::builder().method(method).uri(path).header("host", "jackfield");
         if body.is_some() {
             request = request.header("content-type", "application/json");
         }
         let request = request.header("x-jackfield-client", &*self.name);
         let request = request.body(Full::new(body.unwrap_or_default()));
-        let request = request.map_err(|error| nonsense(path, error.to_string()))?;
+        request.map_err(|error| nonsense(path, error.to_string()))
+    }
+
+    async fn ask_once(&self, method: &Method, path: &str, body: Option<Bytes>) -> Result<Vec<u8>, Trouble> {
+        let (mut sender, connection) = self.shake().await?;
+        let request = self.request(method, path, body)?;
         let asked = async {
             let response = sender.send_request(request).await.map_err(lost)?;
             let status = response.status();
@@ -266,7 +314,7 @@ fn read<T: DeserializeOwned>(path: &str, answer: &[u8]) -> Result<T, ClientError
     serde_json::from_slice(answer).map_err(|error| nonsense(path, error.to_string()))
 }
 
-fn nonsense(asked: &str, reason: String) -> ClientError {
+pub(crate) fn nonsense(asked: &str, reason: String) -> ClientError {
     ClientError::Nonsense { asked: asked.to_owned(), reason }
 }
 

@@ -30,5 +30,6 @@ pub use client::Client;
 pub use export::ExportFormat;
 pub use feed::Watching;
 pub use host::{Against, Host};
+pub use jackfield_sdk::LineFeed;
 pub use settings::Settings;
 pub use subscription::{Subscription, Told};

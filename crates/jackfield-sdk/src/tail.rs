@@ -1,15 +1,20 @@
 //! The newest lines of a session, kept for whoever looks for what was made of them.
 //!
-//! Unlike a receiver of raw lines it is there before anybody asks, and one of it can outlive several runs. The one
-//! rule it keeps: its memory is bounded, whatever the lines are.
+//! Unlike a receiver of raw lines it is there before anybody asks, and one of it can outlive several runs. Who wants
+//! them all follows it, at any pace. The one rule it keeps: its memory is bounded, whatever the lines are and however
+//! slowly they are read.
 
 use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jackfield_api::lines::{KeptLine, KeptLines, LineDirection};
+use jackfield_api::lines::{FollowedLine, KeptLine, KeptLines, LineDirection};
 use jackfield_api::{LineNumber, Seq, Timestamp};
 
 use crate::raw::Direction;
+use crate::spool::Spool;
 
 /// What a kept line costs beside its text.
 const BESIDE: usize = 96;
@@ -21,6 +26,8 @@ const SHARE: usize = 8;
 pub struct RawTail {
     room: usize,
     kept: Mutex<Kept>,
+    /// Whether somebody wants the lines whole.
+    followed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -28,6 +35,21 @@ struct Kept {
     lines: VecDeque<KeptLine>,
     bytes: usize,
     last: u64,
+    /// Who wants all lines.
+    spools: Vec<Arc<Spool>>,
+}
+
+/// All lines of a session from a moment on, each as a [`FollowedLine`] in JSON and a newline.
+#[derive(Debug)]
+pub struct LineFeed {
+    spool: Arc<Spool>,
+}
+
+impl LineFeed {
+    /// The next bytes; `None` when nothing more can come. An error says that lines were lost. Cancel-safe.
+    pub async fn next(&mut self) -> Option<io::Result<Vec<u8>>> {
+        self.spool.read().await
+    }
 }
 
 /// A line before it is known what was made of it.
@@ -37,6 +59,8 @@ pub(crate) struct Taken {
     text: String,
     bytes: u64,
     cut: bool,
+    /// All of it, if it was cut and somebody wants it.
+    whole: Option<String>,
 }
 
 /// Follows one line after the other to the events that are made of it; does nothing where no lines are kept.
@@ -70,12 +94,27 @@ impl Recorder {
             tail.keep(at, line, self.made);
         }
     }
+
+    /// The run is over, and all events of it are made.
+    pub(crate) fn run_ended(&self) {
+        if let (Some(tail), Some((_, last_seq))) = (&self.tail, self.made) {
+            tail.tell(&mut tail.lock(), &FollowedLine::RunEnded { last_seq });
+        }
+    }
 }
 
 impl RawTail {
     /// Keeps so many bytes of lines; of one line at most an eighth of that.
     pub fn new(room: usize) -> Self {
-        Self { room, kept: Mutex::default() }
+        Self { room, kept: Mutex::default(), followed: AtomicBool::new(false) }
+    }
+
+    /// All lines from now on. Those that nobody has read yet are on the disk of a folder.
+    pub fn follow(&self, folder: &Path) -> io::Result<LineFeed> {
+        let spool = Arc::new(Spool::new(folder)?);
+        self.lock().spools.push(Arc::clone(&spool));
+        self.followed.store(true, Ordering::Relaxed);
+        Ok(LineFeed { spool })
     }
 
     /// The lines behind one, as far as they are kept.
@@ -104,18 +143,27 @@ impl RawTail {
         let most = self.room / SHARE;
         let text = &line[..line.floor_char_boundary(most)];
         let bytes = u64::try_from(line.len()).unwrap_or(u64::MAX);
-        Taken { direction, text: text.to_owned(), bytes, cut: text.len() < line.len() }
+        let cut = text.len() < line.len();
+        let whole = (cut && self.followed.load(Ordering::Relaxed)).then(|| line.to_owned());
+        Taken { direction, text: text.to_owned(), bytes, cut, whole }
     }
 
     /// Keeps a line, with the first and the last event that were made of it.
     fn keep(&self, at: Timestamp, line: Taken, made: Option<(Seq, Seq)>) {
-        let Taken { direction, text, bytes, cut } = line;
+        let Taken { direction, text, bytes, cut, whole } = line;
         let mut kept = self.lock();
         kept.last += 1;
-        kept.bytes += text.len() + BESIDE;
         let number = LineNumber(kept.last);
         let (first_seq, last_seq) = made.unzip();
-        kept.lines.push_back(KeptLine { number, at, direction, text, bytes, cut, first_seq, last_seq });
+        let line = KeptLine { number, at, direction, text, bytes, cut, first_seq, last_seq };
+        if !kept.spools.is_empty() {
+            let text = whole.unwrap_or_else(|| line.text.clone());
+            // If nobody wanted it whole when it came, it is told as it is kept.
+            let cut = line.cut && text.len() == line.text.len();
+            self.tell(&mut kept, &FollowedLine::Line(KeptLine { text, cut, ..line.clone() }));
+        }
+        kept.bytes += line.text.len() + BESIDE;
+        kept.lines.push_back(line);
         while kept.bytes > self.room
             && let Some(oldest) = kept.lines.pop_front()
         {
@@ -123,8 +171,25 @@ impl RawTail {
         }
     }
 
+    /// Tells something to who follows.
+    fn tell(&self, kept: &mut Kept, told: &FollowedLine) {
+        // Who has gone wants nothing any more.
+        kept.spools.retain(|spool| Arc::strong_count(spool) > 1);
+        self.followed.store(!kept.spools.is_empty(), Ordering::Relaxed);
+        // Only a map with keys that are no strings can fail.
+        let mut line = serde_json::to_vec(told).unwrap_or_default();
+        line.push(b'\n');
+        kept.spools.iter().for_each(|spool| spool.write(&line));
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for RawTail {
+    fn drop(&mut self) {
+        self.lock().spools.iter().for_each(|spool| spool.end());
     }
 }
 
@@ -193,5 +258,48 @@ mod tests {
         assert!(!tail.take(Direction::ToCli, "12345").cut);
         let cut = tail.take(Direction::ToCli, "1234ä6");
         assert_eq!((cut.text.as_str(), cut.bytes, cut.cut), ("1234", 7, true));
+    }
+
+    #[tokio::test]
+    async fn who_follows_is_told_every_line_whole_and_the_end_of_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let tail = Arc::new(RawTail::new(8 * 5));
+        let mut recorder = Recorder::new(Some(Arc::clone(&tail)));
+        let mut record = |text: &str, seq| {
+            recorder.begin(|tail| tail.take(Direction::FromCli, text));
+            recorder.made(Seq(seq));
+            recorder.end(Timestamp(0));
+        };
+        record("before", 1);
+        let mut feed = tail.follow(folder.path()).unwrap();
+        record("a long line", 2);
+        record("short", 3);
+        recorder.made(Seq(4));
+        recorder.run_ended();
+        drop((recorder, tail));
+        let mut told = Vec::new();
+        while let Some(bytes) = feed.next().await {
+            told.extend(bytes.unwrap());
+        }
+        let told: Vec<FollowedLine> = told
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
+        let [FollowedLine::Line(long), FollowedLine::Line(short), ended] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        assert_eq!((long.text.as_str(), long.cut, long.last_seq), ("a long line", false, Some(Seq(2))));
+        assert_eq!((short.text.as_str(), short.number), ("short", LineNumber(3)));
+        assert_eq!(*ended, FollowedLine::RunEnded { last_seq: Seq(4) });
+    }
+
+    #[test]
+    fn lines_are_written_for_nobody_who_has_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let tail = RawTail::new(10_000);
+        drop(tail.follow(folder.path()).unwrap());
+        keep(&tail, "line", None);
+        assert!(tail.lock().spools.is_empty());
+        assert!(!tail.followed.load(Ordering::Relaxed));
     }
 }

@@ -275,6 +275,7 @@ impl Task {
             self.flush();
         }
         self.feed(Input::Exited(pipes.exit.unwrap_or(Exit::OutputEnded)));
+        self.recorder.run_ended();
     }
 
     /// A CLI that no longer answered was ended; the conversation goes on with another one. Not twice in a row

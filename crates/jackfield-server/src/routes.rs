@@ -77,6 +77,7 @@ pub(crate) fn admin() -> OpenApiRouter<Server> {
         .routes(routes!(trust::trust, trust::set_trust))
         .routes(routes!(trust::folders, trust::forget))
         .routes(routes!(sessions::lines))
+        .routes(routes!(sessions::follow_lines))
         .routes(routes!(metrics::debug, metrics::set_debug))
         .routes(routes!(login::ticket))
         .routes(routes!(devices::devices))

@@ -10,7 +10,7 @@ use jackfield_api::host::{
     Costs, DebugState, Decision, DeskEntry, FileContent, FileDiffs, FileList, FolderList, HistoryList,
     HostRules, HostSettings, ItemPage, RulesTried, SearchHits, SessionPage, SessionProcesses, SessionSummary,
 };
-use jackfield_api::lines::KeptLines;
+use jackfield_api::lines::{FollowedLine, KeptLines};
 use jackfield_api::socket::{Accepted, ClientFrame, GivenCommand, SentSnapshot, ServerFrame};
 use jackfield_api::speech::SpeechState;
 use jackfield_api::trust::{FolderTrust, FolderVerdicts, SetFolderTrust};
@@ -42,7 +42,7 @@ pub(super) fn definitions(path: &'static str) -> Map<String, Value> {
     say!(said: SessionPage, SessionSummary, ItemPage, DeskEntry, Decision, RulesTried, SearchHits, Costs);
     say!(said: HistoryList, FileList, FileContent, FileDiffs, FolderList, HostSettings, FolderTrust);
     say!(said: EditorState, EditorDiffContent, EditorFileContent, KeptLines, FolderVerdicts, SpeechState);
-    say!(said: SessionProcesses, DebugState);
+    say!(said: FollowedLine, SessionProcesses, DebugState);
     let mut accepted = SchemaGenerator::new(settings().for_deserialize());
     say!(accepted: Command, ClientFrame, GivenCommand, HostRules, SetFolderTrust, EditorVerdict);
     let mut definitions = said.take_definitions(true);

@@ -47,6 +47,7 @@ pub(super) fn module() -> String {
     declarations.visit::<editor::EditorFileContent>();
     declarations.visit::<editor::EditorVerdict>();
     declarations.visit::<lines::KeptLines>();
+    declarations.visit::<lines::FollowedLine>();
     declarations.visit::<speech::SpeechState>();
     declarations.visit::<trust::FolderVerdicts>();
     declarations.visit::<trust::FolderTrust>();

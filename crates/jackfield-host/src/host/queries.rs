@@ -12,6 +12,7 @@ use jackfield_api::host::{
 use jackfield_api::lines::KeptLines;
 use jackfield_api::snapshot::{Item, ItemContent};
 use jackfield_api::{LineNumber, Seq, SessionId, Timestamp};
+use jackfield_sdk::LineFeed;
 
 use super::{Host, unreadable};
 use crate::channel::{gone, reject, run};
@@ -81,6 +82,12 @@ impl Host {
             }
         }
         Ok(kept)
+    }
+
+    /// All lines of a session from now on, whole and as they are.
+    pub async fn follow_lines(&self, id: &SessionId) -> Result<LineFeed, Rejection> {
+        let feed = self.channel(id).await?.lines.follow(&self.shared.settings.data);
+        feed.map_err(|error| reject(RejectionCode::NotNow, format!("lines cannot be kept for you: {error}")))
     }
 
     /// All open questions of all sessions, oldest first.

@@ -2,10 +2,11 @@
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
 use jackfield_api::host::{ItemPage, SessionPage, SessionSummary};
 use jackfield_api::lines::KeptLines;
 use jackfield_api::socket::SentSnapshot;
@@ -15,6 +16,7 @@ use jackfield_host::store::{Archived, SessionQuery};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
+use crate::access::Caller;
 use crate::given::{Asked, Named};
 use crate::refusal::{Failure, Refusal};
 use crate::router::Server;
@@ -189,6 +191,32 @@ pub(crate) async fn lines(
     Asked(asked): Asked<LinesAsked>,
 ) -> Result<Json<KeptLines>, Refusal> {
     Ok(Json(server.host.lines(&id, asked.after.unwrap_or_default()).await?))
+}
+
+/// All lines between the host and the agent from now on, whole and as they are, one `FollowedLine` per line of the
+/// answer. It begins at once and ends when the session is no longer loaded; one that breaks off has lost lines.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}/lines/follow", tag = "sessions",
+    params(("id" = String, Path, description = "The session")),
+    responses(
+        (
+            status = 200, description = "Lines as they come", content_type = "application/x-ndjson",
+            body = ref("#/components/schemas/FollowedLine"),
+        ),
+        (status = 404, description = "There is no session of this name", body = Failure),
+    )
+)]
+pub(crate) async fn follow_lines(
+    State(server): State<Server>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+) -> Result<Response, Refusal> {
+    let feed = server.host.follow_lines(&id).await?;
+    let lines = stream::unfold(feed, |mut feed| async { Some((feed.next().await?, feed)) });
+    // Who is no longer let in is told nothing more.
+    let lines = lines.take_until(caller.over.cancelled_owned());
+    let lines = lines.take_until(server.stopping.cancelled_owned());
+    Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response())
 }
 
 /// In which form.

@@ -5,8 +5,12 @@ use jackfield_api::socket::Scope;
 use jackfield_api::{Body, PendingId};
 use jackfield_server::running::{self, LinkFor};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-use crate::stage::{Stage, prompt};
+use crate::stage::{PATIENCE, Stage, prompt};
+use crate::wire::request;
 
 /// A browser that is logged in.
 pub(crate) struct Browser {
@@ -102,6 +106,36 @@ async fn s6_a_revoked_device_is_out_at_once() {
     assert_eq!(left, [(None, Scope::Admin)]);
     running::revoke(&stage.settings.data, &devices[0]).await.unwrap();
     assert_eq!(running::devices(&stage.settings.data).await.unwrap(), []);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s6_who_follows_lines_hears_nothing_more_when_the_device_is_revoked() {
+    let stage = Stage::new().await;
+    let mut client = stage.client("test").await;
+    let session = client.create(&stage).await;
+    let browser = stage.device("admin", Some("laptop")).await;
+    let own = (stage.own_host(), stage.own_origin());
+    let headers = [
+        ("host", own.0.as_str()),
+        ("origin", &own.1),
+        ("cookie", &browser.cookie),
+        ("x-jackfield-key", &browser.key),
+    ];
+    let mut stream = TcpStream::connect(stage.address).await.unwrap();
+    let line = format!("GET /api/sessions/{session}/lines/follow");
+    stream.write_all(request(&line, &headers, "").as_bytes()).await.unwrap();
+    let mut told = Vec::new();
+    while !told.ends_with(b"\r\n\r\n") {
+        told.push(timeout(PATIENCE, stream.read_u8()).await.unwrap().unwrap());
+    }
+    assert!(told.starts_with(b"HTTP/1.1 200 OK"), "{}", String::from_utf8_lossy(&told));
+
+    let devices = running::devices(&stage.settings.data).await.unwrap();
+    running::revoke(&stage.settings.data, &devices[0]).await.unwrap();
+    let mut rest = Vec::new();
+    timeout(PATIENCE, stream.read_to_end(&mut rest)).await.unwrap().unwrap();
+    assert_eq!(rest, b"0\r\n\r\n", "the end, and nothing before it");
     stage.end().await;
 }
 

@@ -15,7 +15,7 @@ const SCOPES: [(&str, Scope); 3] =
 
 /// The least that each route needs, written down a second time: a route that moves to another group, or is new,
 /// has to be thought about here.
-const ROUTES: [(&str, Scope); 41] = [
+const ROUTES: [(&str, Scope); 42] = [
     ("POST /api/logout", Scope::View),
     ("GET /api/socket", Scope::View),
     ("POST /api/commands", Scope::View),
@@ -51,6 +51,7 @@ const ROUTES: [(&str, Scope); 41] = [
     ("GET /api/trust/folders", Scope::Admin),
     ("DELETE /api/trust/folders", Scope::Admin),
     ("GET /api/sessions/{id}/lines", Scope::Admin),
+    ("GET /api/sessions/{id}/lines/follow", Scope::Admin),
     ("GET /api/sessions/{id}/debug", Scope::Admin),
     ("PUT /api/sessions/{id}/debug", Scope::Admin),
     ("POST /api/tickets", Scope::Admin),

@@ -10,6 +10,7 @@ mod engine;
 mod input;
 mod options;
 mod outcome;
+mod own_lines;
 mod printer;
 mod prompt;
 pub(crate) mod reach;
@@ -18,7 +19,7 @@ mod trust;
 
 use std::env;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -29,14 +30,15 @@ use jackfield_api::session::SessionOrigin;
 use jackfield_api::snapshot::SessionState;
 use jackfield_api::{Json, Seq};
 use jackfield_client::ClientError;
-use jackfield_sdk::{Callbacks, Environment, Session, StartError, Trust};
+use jackfield_sdk::Environment;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 pub(crate) use self::console::fit;
 use self::console::{Console, Weight};
 use self::course::{Answering, Course, Ended};
-use self::engine::{Alone, Engine, Found, Hosted};
+use self::engine::{Engine, Found};
+use self::own_lines::OwnLines;
 use self::printer::{Form, Printer};
 use self::reach::{HostFailure, Reached};
 use self::signals::Signals;
@@ -44,7 +46,6 @@ use self::trust::{Decided, Lasting};
 use super::sessions::choice;
 use crate::config::{self, Config, Flags};
 use crate::failure::{Exit, Failure};
-use crate::workbench;
 
 /// Who answered, as others are told.
 const NAME: &str = "jackfield run";
@@ -171,8 +172,6 @@ pub(crate) enum RunFailure {
     NoCli(String),
     #[error("the session's budget of ${0} is used up")]
     Budget(f64),
-    #[error("cannot start the session: {0}")]
-    Start(#[source] StartError),
     #[error("the prompt was not taken: {0}")]
     NotTaken(#[source] ClientError),
     #[error("this folder brings {0}, and nobody can be asked whether to trust it")]
@@ -197,7 +196,7 @@ impl RunFailure {
             Self::Untrusted(_) => Exit::Unanswered,
             Self::Interrupted => Exit::Interrupted,
             Self::Budget(_) => Exit::Limit,
-            Self::Stdin(_) | Self::Start(_) | Self::NotTaken(_) | Self::Signals(_) => Exit::Failed,
+            Self::Stdin(_) | Self::NotTaken(_) | Self::Signals(_) => Exit::Failed,
         }
     }
 
@@ -211,9 +210,7 @@ impl RunFailure {
                 "look at it, and then: `--trust` lets it take part, `--no-trust` begins without it, \
                  and on a terminal or in the page your answer is kept",
             ),
-            Self::NotResumed(_) => {
-                Some("only the agent itself knows such a run; leave out `--resume` and `--continue`")
-            }
+            Self::NotResumed(_) => Some("a session keeps the shape that it began with"),
             _ => None,
         }
     }
@@ -245,11 +242,7 @@ impl Run {
         }
         let rules = options::rules(&self.allow, &self.deny)?;
         let folder = options::folder(self.cwd.as_ref())?;
-        let (engine, folder) = if self.output_format == Form::StreamJson {
-            (self.alone(config, environment, &folder, (&mut console, &mut signals)).await?, folder)
-        } else {
-            self.hosted(config, environment, folder, (&mut console, &mut signals)).await?
-        };
+        let (engine, folder) = self.engine(config, environment, folder, (&mut console, &mut signals)).await?;
         let answering = match self.ask {
             Ask::Host => Answering::Others,
             Ask::Terminal if console.can_ask() => Answering::Person,
@@ -265,64 +258,8 @@ impl Run {
         }
     }
 
-    /// A session that no host knows.
-    async fn alone(
-        &self,
-        config: &Config,
-        environment: &Environment,
-        folder: &str,
-        person: (&mut Console, &mut Signals),
-    ) -> Result<Engine, Failure> {
-        if self.resume.is_some() || self.go_on {
-            return Err(RunFailure::NotResumed("--output-format stream-json").into());
-        }
-        if self.ask == Ask::Host {
-            return Err(RunFailure::NobodyElse.into());
-        }
-        let trust = self.trust_alone(config, environment, folder, person).await?;
-        let options = self.session_options(config, environment, folder)?.trust(trust);
-        let callbacks = match workbench::equip(config, environment) {
-            Some(equip) => equip(Callbacks::new(), Path::new(folder), trust),
-            None => Callbacks::new(),
-        };
-        let session = Session::start(options, callbacks).await.map_err(|error| match error {
-            StartError::Locate(error) => RunFailure::NoCli(error.to_string()),
-            error => RunFailure::Start(error),
-        })?;
-        Ok(Engine::Alone(Box::new(Alone::new(session))))
-    }
-
-    /// Whether the folder takes part in a session that no host knows: the host's word, or a person's.
-    async fn trust_alone(
-        &self,
-        config: &Config,
-        environment: &Environment,
-        folder: &str,
-        person: (&mut Console, &mut Signals),
-    ) -> Result<Trust, Failure> {
-        if self.trusting.trust {
-            return Ok(Trust::Trusted);
-        }
-        if self.agent == Some(AgentName::Demo) {
-            return Ok(Trust::Untrusted);
-        }
-        let usual = if self.ephemeral {
-            None
-        } else {
-            Reached::usual(config, environment, NAME, PATIENCE).await.ok()
-        };
-        let (reached, lasting) = match usual {
-            Some(reached) => (reached, Lasting::Kept),
-            // Where nothing can be kept, nothing is remembered either.
-            None => (Reached::private(config, environment, NAME).await?, Lasting::Once),
-        };
-        let decided = self.decide(&reached.client, folder, lasting, person).await;
-        reached.close().await;
-        Ok(if decided? == Decided::Untrusted { Trust::Untrusted } else { Trust::Trusted })
-    }
-
     /// A session of a host, and its folder.
-    async fn hosted(
+    async fn engine(
         &self,
         config: &Config,
         environment: &Environment,
@@ -354,19 +291,23 @@ impl Run {
             reached.close().await;
             return Err(RunFailure::NobodyElse.into());
         }
-        match self.session(&reached, &folder, schema, (lasting, console, signals)).await {
-            Ok((session, found)) => {
-                // Of a new one everything is told.
-                let after = Some(if found == Found::New { Seq(0) } else { session.seq });
-                let updates = reached
-                    .client
-                    .subscribe(&session.session_id, after)
-                    .await
-                    .map_err(HostFailure::Client)?;
-                let folder = session.cwd;
-                let hosted =
-                    Hosted { reached, session: session.session_id, updates, found, pending: session.pending };
-                Ok((Engine::Hosted(Box::new(hosted)), folder))
+        let made = async {
+            let (session, found) =
+                self.session(&reached, &folder, schema, (lasting, console, signals)).await?;
+            let (client, id) = (&reached.client, session.session_id);
+            let lines = if self.output_format == Form::StreamJson {
+                Some(OwnLines::new(client.follow_lines(&id).await.map_err(HostFailure::Client)?))
+            } else {
+                None
+            };
+            // Of a new one everything is told.
+            let after = Some(if found == Found::New { Seq(0) } else { session.seq });
+            let updates = client.subscribe(&id, after).await.map_err(HostFailure::Client)?;
+            Ok((id, lines, updates, found, session.pending, session.cwd))
+        };
+        match made.await {
+            Ok((session, lines, updates, found, pending, folder)) => {
+                Ok((Engine { reached, session, updates, lines, found, pending }, folder))
             }
             Err(failure) => {
                 reached.close().await;

@@ -1,7 +1,7 @@
 //! `jackfield run` as shells and scripts meet it: streams, exit codes, a terminal, signals.
 
-mod alone;
 mod ends;
+mod own_lines;
 mod real;
 pub(crate) mod stage;
 mod terminal;

@@ -4,6 +4,7 @@
 //! asks of the session is done beside it. The one rule it keeps: a question that nobody answers is a no.
 
 use std::collections::VecDeque;
+use std::mem::take;
 use std::path::Path;
 use std::time::Duration;
 
@@ -109,7 +110,7 @@ impl Course {
     /// Says something, and sees it through to its end.
     pub(super) async fn run(self, prompt: Prompt, signals: &mut Signals) -> Result<Ended, Failure> {
         let mut outcome = Outcome::new(&prompt);
-        outcome.session_id = self.engine.session_id().map(ToString::to_string);
+        outcome.session_id = Some(self.engine.session.to_string());
         let mut running = Running {
             orders: self.engine.orders(),
             outcome,
@@ -122,7 +123,7 @@ impl Course {
             course: self,
         };
         running.give(prompt.into(), Done::Prompt);
-        for request in running.course.engine.take_pending() {
+        for request in take(&mut running.course.engine.pending) {
             running.asked(request);
         }
         let flow = running.follow(signals).await;
@@ -155,8 +156,8 @@ impl Running {
     fn decide(&mut self, woken: Woken) -> Result<Flow, Failure> {
         match woken {
             Woken::Told(Told::Event(event)) => return self.event(&event),
-            Woken::Told(Told::Lines(lines)) => self.print(|printer| printer.lines(&lines))?,
-            Woken::Told(Told::Missed(lines)) => self.missed(lines),
+            Woken::Told(Told::Line(line)) => self.print(|printer| printer.line(line))?,
+            Woken::Told(Told::Lost(error)) => self.lost(&error),
             Woken::Told(Told::Over(reason)) => {
                 if self.outcome.completed.is_none() && self.outcome.error.is_none() {
                     let code = "over".to_owned();
@@ -243,8 +244,7 @@ impl Running {
     /// A question was asked: a rule answers it, or a person, or it is a no.
     fn asked(&mut self, request: PermissionRequest) {
         let id = request.pending_id;
-        let nowhere = "run".into();
-        let session_id = self.course.engine.session_id().unwrap_or(&nowhere);
+        let session_id = &self.course.engine.session;
         let asked = rules::Asked { session_id, folder: &self.course.folder, request: &request };
         let resolved = files::resolve(Path::new(&self.course.folder), &rules::files_asked_about(&request));
         match rules::judge_resolved(&self.course.rules, &asked, &resolved).behavior {
@@ -341,10 +341,9 @@ impl Running {
         self.doing.spawn(async move { done(orders.give(command).await) });
     }
 
-    fn missed(&mut self, lines: u64) {
-        self.remark(Weight::Failure, &format!("{lines} lines were lost because they were not read in time"));
-        let error = "lines of the agent were lost".to_owned();
-        self.outcome.error = Some(jackfield_api::trouble::Error { error, code: "lost".to_owned() });
+    fn lost(&mut self, error: &ClientError) {
+        let error = jackfield_api::trouble::Error { error: error.to_string(), code: "lost".to_owned() };
+        self.outcome.error.get_or_insert(error);
     }
 
     fn remark(&mut self, weight: Weight, text: &str) {
@@ -356,6 +355,19 @@ impl Running {
             self.course.console.clear();
         }
         Ok(print(&self.course.printer)?)
+    }
+
+    /// Prints what the agent has still to say, if anybody wants to read it.
+    async fn last_lines(&mut self, leave: Leave, flow: Result<Flow, Failure>) -> Result<Flow, Failure> {
+        let flow = flow?;
+        while let Some(told) = self.course.engine.last_line(leave, self.outcome.completed).await {
+            match told {
+                Told::Line(line) => self.course.printer.line(line)?,
+                Told::Lost(error) => self.lost(&error),
+                Told::Event(_) | Told::Over(_) => {}
+            }
+        }
+        Ok(flow)
     }
 
     /// Ends everything, and says what came of it.
@@ -377,23 +389,17 @@ impl Running {
             self.remark(Weight::Warning, text);
         }
         self.doing.shutdown().await;
-        drop(self.orders);
-        let rest = self.course.engine.end(leave).await;
+        self.course.engine.leave(leave).await;
         self.course.console.clear();
-        match flow {
-            Ok(flow) => drop(flow?),
-            Err(failure) => return Ok(Ended::NotTaken(failure)),
-        }
-        for told in rest {
-            match told {
-                Told::Lines(lines) => self.course.printer.lines(&lines)?,
-                Told::Missed(lines) => {
-                    let text = format!("{lines} lines were lost because they were not read in time");
-                    self.course.console.remark(Weight::Failure, &text);
-                }
-                _ => {}
+        let flow = match flow {
+            Ok(flow) => self.last_lines(leave, flow).await,
+            Err(failure) => {
+                self.course.engine.reached.close().await;
+                return Ok(Ended::NotTaken(failure));
             }
-        }
+        };
+        self.course.engine.reached.close().await;
+        drop(flow?);
         self.course.printer.end(&self.outcome)?;
         if let Some(error) = &self.outcome.error
             && self.outcome.stopped.is_none()

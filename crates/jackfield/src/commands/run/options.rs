@@ -10,13 +10,9 @@ use std::path::PathBuf;
 use jackfield_api::host::{HostRule, HostRules};
 use jackfield_api::permission::Behavior;
 use jackfield_host::rules;
-use jackfield_sdk::{Environment, Options};
 use serde_json::{Map, Value};
 
-use super::{AgentName, Run, RunFailure};
-use crate::commands::serve::settings;
-use crate::config::Config;
-use crate::failure::Failure;
+use super::RunFailure;
 
 /// The CLI's names of permission modes.
 const MODES: [&str; 6] = ["default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"];
@@ -77,46 +73,6 @@ fn rule(text: &str, behavior: Behavior) -> Result<HostRule, &'static str> {
     let (command, path) = if tool == "Bash" { (of, None) } else { (None, of) };
     let tool = Some(tool.to_owned());
     Ok(HostRule { behavior, tool, path, command, folder: None, session_id: None, note: None })
-}
-
-impl Run {
-    /// How a session is started that no host knows.
-    pub(super) fn session_options(
-        &self,
-        config: &Config,
-        environment: &Environment,
-        folder: &str,
-    ) -> Result<Options, Failure> {
-        let settings = settings(config, environment)?;
-        let mut options = config.session(folder, environment);
-        if let Some(guard) = settings.guard {
-            options = options.guard(guard);
-        }
-        if self.agent == Some(AgentName::Demo)
-            && let Some((program, first)) = settings.demo.as_deref().and_then(<[_]>::split_first)
-        {
-            options = options.claude(program).first_arguments(first.iter().cloned());
-        }
-        for (name, value) in settings.variables {
-            options = match value {
-                Some(value) => options.variable(name, value),
-                None => options.without_variable(name),
-            };
-        }
-        if let Some(model) = &self.model {
-            options = options.model(model);
-        }
-        if let Some(mode) = &self.mode {
-            options = options.permission_mode(mode.as_str().into());
-        }
-        if let Some(budget) = self.budget {
-            options = options.max_budget_usd(budget);
-        }
-        if let Some(schema) = &self.json_schema {
-            options = options.json_schema(schema_of(schema)?);
-        }
-        Ok(options)
-    }
 }
 
 /// A schema, or a file with one.

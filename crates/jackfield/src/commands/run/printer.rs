@@ -4,11 +4,9 @@
 //! whatever streams is written as it comes.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use clap::ValueEnum;
 use jackfield_api::{Event, codec};
-use jackfield_sdk::RawLine;
 
 use super::outcome::Outcome;
 use crate::failure::Exit;
@@ -20,7 +18,7 @@ pub(crate) enum Form {
     Text,
     /// One object: the answer, the session, the cost, the tokens, what was denied
     Json,
-    /// The agent's own lines as it writes them; the host keeps nothing of such a run
+    /// The agent's own lines as it writes them
     StreamJson,
     /// Our events, one per line
     Events,
@@ -47,12 +45,9 @@ impl Printer {
         put(line)
     }
 
-    pub(super) fn lines(&self, lines: &[Arc<RawLine>]) -> io::Result<()> {
-        if self.form != Form::StreamJson || lines.is_empty() {
-            return Ok(());
-        }
-        let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-        put(texts.join("\n").into_bytes())
+    /// A line of the agent.
+    pub(super) fn line(&self, line: String) -> io::Result<()> {
+        put(line.into_bytes())
     }
 
     /// What came of it.

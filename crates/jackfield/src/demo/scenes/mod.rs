@@ -30,6 +30,9 @@ mod web;
 
 use super::step::{Step, say};
 
+/// How many words a prompt may have that asks for a scene.
+const FEW: usize = 10;
+
 /// What a scene may know.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stage<'a> {
@@ -101,8 +104,12 @@ pub(super) fn play(stage: &Stage<'_>) -> Vec<Step> {
     steps
 }
 
-/// The first word of a prompt that names a scene.
+/// The first word that names a scene, in a prompt of a few. Who writes more says something of their own, such as
+/// comments on a plan.
 fn chosen(prompt: &str) -> Option<&'static Scene> {
+    if words(prompt).nth(FEW).is_some() {
+        return None;
+    }
     words(prompt).find_map(|word| SCENES.iter().find(|scene| scene.name.eq_ignore_ascii_case(word)))
 }
 
@@ -129,6 +136,7 @@ mod tests {
         assert_eq!(name("/many 20"), Some("many"));
         assert_eq!(name("Please make a Plan."), Some("plan"));
         assert_eq!(name("planning"), None);
+        assert_eq!(name("Comments on the plan:\n- line 3 (“Trim the name.”): think of tabs too"), None);
         assert_eq!(name(""), None);
     }
 

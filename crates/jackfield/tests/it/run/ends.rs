@@ -134,10 +134,6 @@ fn words_that_make_no_sense_are_code_2() {
         (vec!["run", "x", "--allow", "Bash("], "`--allow Bash(` makes no sense"),
         (vec!["run", "x", "--resume", "nobody"], "there is no session `nobody`"),
         (vec!["run", "x", "--continue"], "there is no session yet"),
-        (
-            vec!["run", "x", "--resume", "latest", "--output-format", "stream-json"],
-            "cannot go on with a session",
-        ),
         (vec!["run", "x", "--agent", "demo", "--ask", "host"], "no host is running"),
         (vec!["run", "x", "--mode", "yolo"], "expected `ask`, `act`, `plan`"),
         (vec!["run", "x", "--resume", "a", "--trust"], "cannot be used with"),

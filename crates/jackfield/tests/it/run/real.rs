@@ -64,7 +64,7 @@ fn every_format_of_one_answer() {
         let results: Vec<Value> = lines(&raw).into_iter().filter(|line| line["type"] == "result").collect();
         assert_eq!((results.len(), &results[0]["result"]), (1, &"The answer is 42.".into()));
         assert!(lines(&raw).iter().any(|line| line["type"] == "system" && line["subtype"] == "init"));
-        assert_eq!(real.stage.sessions().len(), 3);
+        assert_eq!(real.stage.sessions().len(), 4);
     }
 }
 
@@ -125,7 +125,7 @@ fn a_conversation_that_only_the_cli_knows_is_imported_and_goes_on() {
     for version in PINNED_VERSIONS {
         let turns = ["One.", "Two.", "Three."].map(Reply::text).to_vec();
         let real = Real::new(version, turns);
-        let raw = real.run(&["first", "--output-format", "stream-json"]);
+        let raw = real.run(&["first", "--ephemeral", "--output-format", "stream-json"]);
         let cli_id = lines(&raw).last().unwrap()["session_id"].as_str().unwrap().to_owned();
 
         let listed = real.stage.jackfield(&["sessions", "import"]);
