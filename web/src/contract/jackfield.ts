@@ -723,6 +723,13 @@ export type FolderVerdicts = {
   folders: Array<FolderVerdict>,
 };
 
+/** What is told to who follows a session's lines. */
+export type FollowedLine = { "type": "line" } & KeptLine
+| { "type": "run_ended",
+  /** The last event of the run. */
+  last_seq: Seq,
+};
+
 /** Begins a session with a copy of this conversation. */
 export type Fork = {
   /** Up to this message; all of it if absent. */
