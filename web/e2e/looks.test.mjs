@@ -73,6 +73,11 @@ describe("how it looks", () => {
         const back = page.getByRole("button", { name: "To the sessions" });
         if (await back.isVisible()) await back.click();
       };
+      // When it has gone, its focus has gone back to where it was, and closes no menu any more.
+      const closePanel = async () => {
+        await page.locator(".panel").getByRole("button", { name: "Close" }).click();
+        await page.locator(".panel").waitFor({ state: "detached" });
+      };
       const stranger = await open(browser, `http://${host.address}/`, options);
       await stranger.page.getByLabel("Or paste it here").waitFor();
       found.push(...(await findings(stranger.page, "login")));
@@ -125,19 +130,19 @@ describe("how it looks", () => {
       await page.getByRole("button", { name: "files changed" }).click();
       await page.locator(".panel .diff-line").first().waitFor();
       await look("changes");
-      await page.locator(".panel").getByRole("button", { name: "Close" }).click();
+      await closePanel();
       await page.getByRole("button", { name: "More" }).click();
       await look("menu");
       await page.getByRole("menuitem", { name: "Debugger" }).click();
       await page.locator(".feed-row.line-of").first().waitFor();
       await page.locator(".feed-row.event").first().waitFor();
       await look("debugger");
-      await page.locator(".panel").getByRole("button", { name: "Close" }).click();
+      await closePanel();
       await page.getByRole("button", { name: "More" }).click();
       await page.getByRole("menuitem", { name: "MCP servers" }).click();
       await page.locator(".servers li").first().waitFor();
       await look("servers");
-      await page.locator(".panel").getByRole("button", { name: "Close" }).click();
+      await closePanel();
       await page.locator(".user-message").first().getByRole("button").click();
       await page.getByRole("menuitem", { name: "Rewind to here …" }).click();
       await page
@@ -164,7 +169,7 @@ describe("how it looks", () => {
       await page.getByRole("button", { name: "background work" }).click();
       await page.locator(".panel .todos").waitFor();
       await look("work");
-      await page.locator(".panel").getByRole("button", { name: "Close" }).click();
+      await closePanel();
       await say(page, "crash");
       await page.locator(".line", { hasText: "exit code 1" }).waitFor();
       await look("crashed");
