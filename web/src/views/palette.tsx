@@ -33,7 +33,11 @@ export function Palette({
   const list = useRef<HTMLUListElement>(null);
   const name = useId();
   const sessions = useKnown((known) => known.sessions);
-  const entries = useMemo(() => [...actions(session, onOpen), ...places(sessions)], [session, onOpen, sessions]);
+  const running = session !== null && sessions.get(session)?.state === "running";
+  const entries = useMemo(
+    () => [...actions(session, running, onOpen), ...places(sessions)],
+    [session, running, onOpen, sessions],
+  );
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = entries
     .filter((entry) => wanted.every((word) => `${entry.name} ${entry.about}`.toLowerCase().includes(word)))
@@ -91,7 +95,7 @@ export function Palette({
   );
 }
 
-function actions(session: SessionId | null, onOpen: (opening: Opening) => void): Entry[] {
+function actions(session: SessionId | null, running: boolean, onOpen: (opening: Opening) => void): Entry[] {
   const everywhere: Entry[] = [
     { name: "New session", about: "Ctrl+Shift+O", run: () => onOpen("new") },
     { name: "Earlier conversations", about: "take them in", run: () => onOpen("history") },
@@ -105,8 +109,9 @@ function actions(session: SessionId | null, onOpen: (opening: Opening) => void):
     { name: "Devices, QR code", about: "settings", run: () => go({ at: "settings", part: "devices" }) },
   ];
   if (session === null) return everywhere;
+  const stop = { name: "Stop this turn", about: "Esc", run: () => void store.ask({ type: "interrupt" }, session) };
   return [
-    { name: "Stop this turn", about: "Esc", run: () => void store.ask({ type: "interrupt" }, session) },
+    ...(running ? [stop] : []),
     ...MODES.map((mode) => ({
       name: `Mode: ${mode.label}`,
       about: mode.about,

@@ -37,6 +37,7 @@ export function HistoryImport({ onClose }: { onClose: () => void }) {
       : entries
           .filter((entry) => wanted === "" || `${entry.title} ${entry.cwd ?? ""}`.toLowerCase().includes(wanted))
           .slice(0, 300);
+  const none = Array.isArray(entries) && entries.length === 0;
   return (
     <Dialog title="Earlier conversations" onClose={onClose} width="wide">
       <p className="faint">
@@ -51,7 +52,7 @@ export function HistoryImport({ onClose }: { onClose: () => void }) {
       />
       {entries instanceof Error && <p className="bad">{entries.message}</p>}
       {entries === null && <p className="faint">Looking …</p>}
-      {Array.isArray(entries) && entries.length === 0 && <p className="faint">There are none.</p>}
+      {none && <p className="faint">There are none.</p>}
       <ul className="history">
         {shown.map((entry) => (
           <li key={entry.cli_session_id}>
@@ -91,19 +92,21 @@ export function HistoryImport({ onClose }: { onClose: () => void }) {
           </li>
         ))}
       </ul>
-      <footer className="actions">
-        <button
-          type="button"
-          className="primary"
-          disabled={chosen.size === 0 || doing}
-          onClick={() => void take([...chosen])}
-        >
-          {doing ? "Taking in …" : `Take in ${several(chosen.size, "conversation")}`}
-        </button>
-        <button type="button" disabled={doing || shown.length === 0} onClick={() => void take([])}>
-          All of them
-        </button>
-      </footer>
+      {!none && (
+        <footer className="actions">
+          <button
+            type="button"
+            className="primary"
+            disabled={chosen.size === 0 || doing}
+            onClick={() => void take([...chosen])}
+          >
+            {doing ? "Taking in …" : `Take in ${several(chosen.size, "conversation")}`}
+          </button>
+          <button type="button" disabled={doing || shown.length === 0} onClick={() => void take([])}>
+            All of them
+          </button>
+        </footer>
+      )}
     </Dialog>
   );
 }
