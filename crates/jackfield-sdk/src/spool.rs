@@ -9,6 +9,7 @@ use std::mem::replace;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 
 use tokio::sync::Notify;
 
@@ -62,7 +63,7 @@ impl Spool {
     /// The next bytes; `None` at the end. Cancel-safe.
     pub(crate) async fn read(&self) -> Option<io::Result<Vec<u8>>> {
         loop {
-            if let Some(read) = self.lock().read() {
+            if let Poll::Ready(read) = self.lock().read() {
                 return read;
             }
             self.more.notified().await;
@@ -84,11 +85,14 @@ impl Kept {
         Ok(())
     }
 
-    /// What can be read now; `None` while that is nothing.
-    fn read(&mut self) -> Option<Option<io::Result<Vec<u8>>>> {
+    /// What can be read now; `None` at the end.
+    fn read(&mut self) -> Poll<Option<io::Result<Vec<u8>>>> {
         if self.read == self.written {
             // A failure is told once, and then it is the end.
-            return self.end.as_mut().map(|end| replace(end, Ok(())).err().map(Err));
+            return match &mut self.end {
+                Some(end) => Poll::Ready(replace(end, Ok(())).err().map(Err)),
+                None => Poll::Pending,
+            };
         }
         let mut bytes = vec![0; usize::try_from((self.written - self.read).min(CHUNK)).unwrap_or_default()];
         let done = self.file.read_exact_at(&mut bytes, self.read).and_then(|()| {
@@ -100,7 +104,7 @@ impl Kept {
             }
             Ok(bytes)
         });
-        Some(Some(done))
+        Poll::Ready(Some(done))
     }
 }
 

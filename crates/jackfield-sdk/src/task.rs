@@ -12,10 +12,10 @@ mod wishes;
 use std::collections::BTreeMap;
 use std::io;
 use std::mem::{replace, take};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures_util::FutureExt as _;
 use jackfield_api::command::{Rejection, RejectionCode, Reply, Verdict};
 use jackfield_api::session::RunEndReason;
 use jackfield_api::trouble::NoticeLevel;
@@ -24,7 +24,6 @@ use jackfield_core::{
     By, CallId, CommandId, Exit, HostReply, Input, Launch, Session as Machine, Signal, Transcript,
 };
 use jackfield_wire::{HostRequest, Line, Lines, OutboundMessage, decode};
-use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -38,13 +37,11 @@ use crate::start::{self, Origin};
 use crate::stderr::StandardError;
 use crate::tail::Recorder;
 use crate::turn::Turns;
-use crate::writer::{self, Write, Written};
+use crate::writer::{Writer, Written};
 pub(crate) use asks::{Answer, Ask};
 use calls::Calls;
-use pipes::{Pipes, give_back, is_pending, read, until};
+use pipes::{Pipes, give_back, read, until};
 
-/// More reports than lines may wait: the writer never has to wait for one to be read.
-const REPORTS: usize = writer::WAITING + 16;
 /// How many events are put into the log at once.
 const TOLD: usize = 32;
 /// How long output may still come after the exit, and an exit after the end of output.
@@ -71,7 +68,7 @@ pub(crate) struct Task {
     /// Events of this wake-up.
     told: Vec<Event>,
     recorder: Recorder,
-    to_stdin: mpsc::Sender<Write>,
+    writer: Writer,
     leash: Leash,
     calls: Calls,
     clock: Clock,
@@ -100,8 +97,7 @@ enum Woken {
     Out(io::Result<Vec<u8>>),
     Err(io::Result<Vec<u8>>),
     Asked(Option<Ask>),
-    Written(Option<Written>),
-    WriterEnded,
+    Written(Written),
     Exited(Exit),
     Called(CallId, HostReply),
     Decided(PendingId, Option<Verdict>),
@@ -111,19 +107,10 @@ enum Woken {
     LateEnough,
 }
 
-/// A process that nobody drives yet.
-struct Open {
-    stdin: ChildStdin,
-    wanted: mpsc::Receiver<Write>,
-    pipes: Pipes,
-}
-
-impl Open {
-    fn of(process: Process) -> (Self, mpsc::Sender<Write>, Leash) {
-        let Process { stdin, stdout, stderr, leash } = process;
-        let (to_stdin, wanted) = mpsc::channel(writer::WAITING);
-        (Self { stdin, wanted, pipes: Pipes::new(stdout, stderr) }, to_stdin, leash)
-    }
+/// Takes a process apart that nobody drives yet.
+fn open(process: Process) -> (Pipes, Writer, Leash) {
+    let Process { stdin, stdout, stderr, leash } = process;
+    (Pipes::new(stdout, stderr), Writer::new(stdin), leash)
 }
 
 /// Runs a session until its process is gone, and with it the last one that took its place.
@@ -135,7 +122,7 @@ pub(crate) fn run(
     parts: Parts,
     mut asks: mpsc::Receiver<Ask>,
 ) -> impl Future<Output = ()> + Send {
-    let (open, to_stdin, leash) = Open::of(process);
+    let (pipes, writer, leash) = open(process);
     let options = &parts.origin.options;
     let recorder = Recorder::new(options.raw_tail.clone());
     let mut task = Task {
@@ -153,7 +140,7 @@ pub(crate) fn run(
         next_command: 0,
         told: Vec::new(),
         recorder,
-        to_stdin,
+        writer,
         leash,
         clock: Clock::new(Instant::now(), SystemTime::now()),
         detached: false,
@@ -168,9 +155,9 @@ pub(crate) fn run(
     task.flush();
 
     async move {
-        let mut next = Some(open);
-        while let Some(open) = next.take() {
-            task.drive(open, &mut asks).await;
+        let mut next = Some(pipes);
+        while let Some(pipes) = next.take() {
+            task.drive(pipes, &mut asks).await;
             next = task.go_on(lock.as_mut()).await;
         }
         // Who hears of the end may go on with the session at once.
@@ -182,14 +169,10 @@ pub(crate) fn run(
 
 impl Task {
     /// One run of the CLI, to its end.
-    async fn drive(&mut self, open: Open, asks: &mut mpsc::Receiver<Ask>) {
-        let Open { stdin, wanted, mut pipes } = open;
-        let (report, mut written) = mpsc::channel(REPORTS);
+    async fn drive(&mut self, mut pipes: Pipes, asks: &mut mpsc::Receiver<Ask>) {
         let mut lines = Lines::new(self.origin.options.line_limit);
         let mut stderr = StandardError::new();
-        // Polled here and not in a task of its own: so a line is reported before the CLI's answer to it is read.
-        let mut writer = pin!(writer::write(stdin, wanted, report));
-        let (mut asked, mut writing, mut writer_lives) = (true, true, true);
+        let mut asked = true;
         let mut full_since = None;
         while !pipes.are_over() {
             // What a process leaves in its pipe when it is gone is little, and nobody waits for room to say it.
@@ -203,8 +186,7 @@ impl Task {
                 read = read(&mut pipes.stdout), if pipes.stdout.is_some() && !full => Woken::Out(read),
                 read = read(&mut pipes.stderr), if pipes.stderr.is_some() && !waits => Woken::Err(read),
                 ask = asks.recv(), if asked => Woken::Asked(ask),
-                done = written.recv(), if writing => Woken::Written(done),
-                () = &mut writer, if writer_lives => Woken::WriterEnded,
+                done = self.writer.next() => Woken::Written(done),
                 exit = self.leash.ended(), if pipes.exit.is_none() => Woken::Exited(exit),
                 Some(Ok((id, reply))) = self.calls.done.join_next() => Woken::Called(id, reply),
                 Some(Ok((id, verdict))) = self.calls.decided.join_next() => Woken::Decided(id, verdict),
@@ -216,8 +198,6 @@ impl Task {
             self.clock.look(due, Instant::now(), SystemTime::now());
             match woken {
                 Woken::Out(Ok(chunk)) if !chunk.is_empty() => {
-                    // First what these lines may be an answer to.
-                    self.take_reports(&mut written);
                     lines.feed(&chunk, |line| self.line(&line));
                     give_back(chunk);
                 }
@@ -243,9 +223,7 @@ impl Task {
                         self.act(Signal::Kill);
                     }
                 }
-                Woken::Written(Some(done)) => self.written(done),
-                Woken::Written(None) => writing = false,
-                Woken::WriterEnded => writer_lives = false,
+                Woken::Written(done) => self.written(done),
                 Woken::Exited(exit) => {
                     pipes.exit = Some(exit);
                     pipes.patience = Some(Instant::now() + LAST_WORDS);
@@ -270,8 +248,9 @@ impl Task {
                 stderr.take().for_each(|line| self.feed(Input::Stderr(line)));
             }
             // The CLI is given its work before anybody else is woken.
-            writer_lives = writer_lives && is_pending(writer.as_mut()).await;
-            self.take_reports(&mut written);
+            while let Some(done) = self.writer.next().now_or_never() {
+                self.written(done);
+            }
             self.flush();
         }
         self.feed(Input::Exited(pipes.exit.unwrap_or(Exit::OutputEnded)));
@@ -280,7 +259,7 @@ impl Task {
 
     /// A CLI that no longer answered was ended; the conversation goes on with another one. Not twice in a row
     /// without a result in between: then it is not the process that is at fault.
-    async fn go_on(&mut self, lock: Option<&mut Lock>) -> Option<Open> {
+    async fn go_on(&mut self, lock: Option<&mut Lock>) -> Option<Pipes> {
         let wedged = self.ended.take() == Some(RunEndReason::Wedged);
         if !wedged
             || self.closing
@@ -291,15 +270,15 @@ impl Task {
         }
         match start::again(&self.origin, &self.progress, lock).await {
             Ok(Some((process, launch, initialize))) => {
-                let open;
-                (open, self.to_stdin, self.leash) = Open::of(process);
+                let pipes;
+                (pipes, self.writer, self.leash) = open(process);
                 self.calls = Calls::new(&self.origin.callbacks);
                 self.name_process();
                 self.feed(Input::Started(launch));
                 let id = self.name_command();
                 self.feed(Input::Request(id, By::Host, HostRequest::Initialize(Box::new(initialize))));
                 self.flush();
-                Some(open)
+                Some(pipes)
             }
             Ok(None) => None,
             Err(error) => {
@@ -324,12 +303,6 @@ impl Task {
                 self.recorder.end(self.now());
             }
             Line::TooLong { length } => self.feed(Input::LongLine { length: *length }),
-        }
-    }
-
-    fn take_reports(&mut self, written: &mut mpsc::Receiver<Written>) {
-        while let Ok(done) = written.try_recv() {
-            self.written(done);
         }
     }
 

@@ -1,8 +1,11 @@
 //! The one writer to the CLI's standard input.
 //!
-//! Whole lines, one after another, each with a deadline: a CLI that does not read must not hold up the
-//! session. The one rule: what was written is reported when it is written, not before.
+//! Whole lines, one after another, each with a deadline: a CLI that does not read must not hold up the session. It is
+//! driven by the session's own task, so that a line is reported before the CLI's answer to it can be read. The one
+//! rule it keeps: what was written is reported when it is written, not before.
 
+use std::collections::VecDeque;
+use std::future::pending;
 use std::io;
 use std::time::Duration;
 
@@ -10,12 +13,12 @@ use jackfield_core::By;
 use jackfield_wire::Outbound;
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
-use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
 
 /// How long one line may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// How many lines may wait. A CLI that is this far behind does not read any more.
-pub(crate) const WAITING: usize = 1024;
+const WAITING: usize = 1024;
 
 /// What to do with standard input.
 #[derive(Debug)]
@@ -33,30 +36,82 @@ pub(crate) enum Written {
     Failed(io::Error),
 }
 
-/// Writes until it is told to close, or cannot go on.
-pub(crate) async fn write(
-    mut stdin: ChildStdin,
-    mut wanted: mpsc::Receiver<Write>,
-    report: mpsc::Sender<Written>,
-) {
-    while let Some(write) = wanted.recv().await {
-        let done = match write {
-            Write::Close => break,
-            Write::Line(message, by) => {
-                let line = message.encode() + "\n";
-                match tokio::time::timeout(DEADLINE, stdin.write_all(line.as_bytes())).await {
-                    Ok(Ok(())) => Written::Line(message, by),
-                    Ok(Err(error)) => Written::Failed(error),
-                    Err(_) => Written::Failed(io::ErrorKind::TimedOut.into()),
-                }
+/// Standard input, and what is to be written to it.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    /// `None` once it is closed or has failed; then nothing is written any more.
+    stdin: Option<ChildStdin>,
+    waiting: VecDeque<Write>,
+    line: Option<Line>,
+}
+
+/// The line that is being written.
+#[derive(Debug)]
+struct Line {
+    text: String,
+    written: usize,
+    until: Instant,
+}
+
+/// Too much waits to be written.
+#[derive(Debug)]
+pub(crate) struct FarBehind;
+
+impl Writer {
+    pub(crate) fn new(stdin: ChildStdin) -> Self {
+        Self { stdin: Some(stdin), waiting: VecDeque::new(), line: None }
+    }
+
+    /// Puts something behind what waits.
+    pub(crate) fn want(&mut self, write: Write) -> Result<(), FarBehind> {
+        if self.waiting.len() >= WAITING {
+            return Err(FarBehind);
+        }
+        if self.stdin.is_some() {
+            self.waiting.push_back(write);
+        }
+        Ok(())
+    }
+
+    /// Does the next thing that waits; comes to no end while there is none. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> Written {
+        let (Some(stdin), Some(first)) = (&mut self.stdin, self.waiting.front()) else {
+            return pending().await;
+        };
+        let outcome = match first {
+            Write::Close => Ok(()),
+            Write::Line(message, _) => {
+                let line = self.line.get_or_insert_with(|| Line::of(message));
+                line.write(stdin).await
             }
         };
-        let failed = matches!(done, Written::Failed(_));
-        if report.send(done).await.is_err() || failed {
-            return;
+        self.line = None;
+        match (outcome, self.waiting.pop_front()) {
+            (Ok(()), Some(Write::Line(message, by))) => Written::Line(message, by),
+            (outcome, _) => {
+                self.stdin = None;
+                self.waiting = VecDeque::new();
+                outcome.map_or_else(Written::Failed, |()| Written::Closed)
+            }
         }
     }
-    drop(stdin);
-    // Nobody listens any more if the session is over; then it does not matter.
-    let _ = report.send(Written::Closed).await;
+}
+
+impl Line {
+    fn of(message: &Outbound) -> Self {
+        Self { text: message.encode() + "\n", written: 0, until: Instant::now() + DEADLINE }
+    }
+
+    /// Writes what is left of it. Cancel-safe.
+    async fn write(&mut self, stdin: &mut ChildStdin) -> io::Result<()> {
+        while let Some(rest) = self.text.as_bytes().get(self.written..).filter(|rest| !rest.is_empty()) {
+            match timeout_at(self.until, stdin.write(rest)).await {
+                Ok(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(Ok(written)) => self.written += written,
+                Ok(Err(error)) => return Err(error),
+                Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+            }
+        }
+        Ok(())
+    }
 }

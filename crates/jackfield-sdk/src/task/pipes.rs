@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::Poll;
 
 use jackfield_core::Exit;
@@ -62,11 +62,6 @@ pub(super) async fn read<R: AsyncReadExt + Unpin>(from: &mut Option<R>) -> io::R
 /// Gives back what was read into.
 pub(super) fn give_back(chunk: Vec<u8>) {
     BUFFER.set(chunk);
-}
-
-/// Lets a future do what it can at once; whether there is more to come.
-pub(super) async fn is_pending(mut future: Pin<&mut impl Future>) -> bool {
-    poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
 }
 
 pub(super) async fn until(instant: Option<Instant>) {

@@ -2,10 +2,9 @@
 
 use jackfield_api::{Body, Event};
 use jackfield_core::{Input, Output, Signal};
-use tokio::sync::mpsc;
 
 use super::{TOLD, Task};
-use crate::writer::Write;
+use crate::writer::{FarBehind, Write};
 use crate::{Version, locate};
 
 impl Task {
@@ -51,7 +50,7 @@ impl Task {
     }
 
     fn write(&mut self, write: Write) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.to_stdin.try_send(write) {
+        if let Err(FarBehind) = self.writer.want(write) {
             // It is so far behind that it does not read any more.
             self.leash.signal(Signal::Kill);
             self.handle(self.now(), Input::Signalled(Signal::Kill));
