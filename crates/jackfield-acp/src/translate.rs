@@ -132,7 +132,8 @@ impl Translator {
             Body::ToolCall(call) => {
                 self.calls.call(call, event.parent_tool_call_id.as_ref(), self.view, to);
             }
-            Body::ToolUpdate(update) => self.calls.update(update, self.view, to),
+            Body::ToolUpdate(update) => self.calls.update(update, to),
+            Body::PermissionResolved(over) => self.calls.allow(over.input.as_ref()),
             Body::FileUpdated(file) => self.calls.file(file, to),
             Body::Todos(todos) if main => to.update(state::plan(todos)),
             Body::ContextWindow(window) => {

@@ -4,10 +4,10 @@
 
 use std::collections::HashMap;
 
-use jackfield_api::ToolCallId;
 use jackfield_api::conversation::FileUpdated;
 use jackfield_api::normalized::Normalized;
 use jackfield_api::tool::{ToolCall as Called, ToolPreparing, ToolStatus, ToolUpdate};
+use jackfield_api::{Json, ToolCallId};
 use serde_json::{Map, Value, json};
 
 use super::{Sink, View, output, shape};
@@ -26,6 +26,8 @@ pub(super) struct Calls {
     open: HashMap<ToolCallId, Call>,
     /// The last that ended: what it did to a file is told right behind.
     ended: Option<ToolCallId>,
+    /// The input that somebody has allowed instead of another: the call that it changes is told right behind.
+    allowed: Option<Json>,
 }
 
 #[derive(Debug)]
@@ -38,7 +40,7 @@ struct Call {
 
 impl Calls {
     pub(super) fn new(folder: &str) -> Self {
-        Self { folder: folder.to_owned(), open: HashMap::new(), ended: None }
+        Self { folder: folder.to_owned(), open: HashMap::new(), ended: None, allowed: None }
     }
 
     pub(super) fn is_open(&self, id: &ToolCallId) -> bool {
@@ -106,11 +108,10 @@ impl Calls {
         self.open.insert(id.clone(), call);
     }
 
-    pub(super) fn update(&mut self, update: &ToolUpdate, _view: View, to: &mut impl Sink) {
+    pub(super) fn update(&mut self, update: &ToolUpdate, to: &mut impl Sink) {
         let id = &update.tool_call_id;
         let status = match update.tool_status {
-            // How long it has run, the editor sees itself.
-            ToolStatus::Running => return,
+            ToolStatus::Running => return self.change(update, to),
             ToolStatus::Complete => ToolCallStatus::Completed,
             ToolStatus::Error => ToolCallStatus::Failed,
         };
@@ -125,6 +126,29 @@ impl Calls {
             .raw_output(update.output.as_ref().and_then(shape::value));
         to.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(name_of(id), fields).meta(meta)));
         self.ended = Some(id.clone());
+    }
+
+    /// A question was answered: with this input, if it was changed.
+    pub(super) fn allow(&mut self, input: Option<&Json>) {
+        self.allowed = input.cloned();
+    }
+
+    /// Somebody has allowed the call with another input: it is shown as it will be done. How long a call has run, the
+    /// editor sees itself.
+    fn change(&mut self, update: &ToolUpdate, to: &mut impl Sink) {
+        let input = self.allowed.take();
+        let id = &update.tool_call_id;
+        let (Some(call), Some(title)) = (self.open.get(id), &update.tool_title) else { return };
+        let Some(normalized) = &update.normalized else { return };
+        let mut fields = ToolCallUpdateFields::new()
+            .title(shape::title(title, Some(normalized), &self.folder))
+            .locations(shape::locations(normalized))
+            .raw_input(input.as_ref().and_then(shape::value));
+        // What a terminal shows is what the command says.
+        if !call.terminal {
+            fields = fields.content(shape::content(normalized));
+        }
+        to.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(name_of(id), fields).meta(call.meta())));
     }
 
     /// A file was changed: the change in its surroundings, where all of it is known.

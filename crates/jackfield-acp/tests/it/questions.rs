@@ -1,5 +1,6 @@
 //! Questions to a person: permissions, the model's own questions, plans; here and elsewhere.
 
+use jackfield_api::Json;
 use jackfield_api::command::{Allow, Answer, Verdict};
 use jackfield_testkit::api::Reply;
 use serde_json::json;
@@ -10,6 +11,7 @@ with_both_clis![
     a_permission_is_given_for_once_for_ever_or_not_at_all,
     a_rejection_tells_the_model_why,
     the_first_answer_wins_and_the_other_card_goes,
+    what_was_changed_before_it_was_allowed_is_shown_before_it_is_done,
     questions_of_the_model_are_a_form_or_cards,
     a_plan_is_approved_and_the_mode_changes,
 ];
@@ -98,6 +100,30 @@ async fn the_first_answer_wins_and_the_other_card_goes(version: &str) {
     editor.choose(&asked, "reject");
     assert_eq!(editor.answered(prompt).await.unwrap()["stopReason"], "end_turn");
     assert!(stage.sandbox.places().workspace.join("x").exists());
+    stage.end(editor, agent).await;
+}
+
+async fn what_was_changed_before_it_was_allowed_is_shown_before_it_is_done(version: &str) {
+    let stage = Stage::new(version, vec![touch("x"), Reply::text("done")]).await;
+    let (mut editor, session, agent) = stage.opened().await;
+    let prompt = editor.prompt(&session, "go");
+    let asked = editor.asked_for("session/request_permission").await;
+    let page = stage.client("page");
+    let open = page.desk().await.unwrap().pop().expect("an open question");
+    let input = json!({ "command": "touch y", "description": "Make another file" });
+    let verdict = Verdict::Allow(Allow { input: Some(Json::of(&input)), remember: Vec::new() });
+    let answer = Answer { pending_id: open.request.pending_id, verdict };
+    page.command(Some(&session.as_str().into()), answer).await.unwrap();
+    assert_eq!(editor.answered(prompt).await.unwrap()["stopReason"], "end_turn");
+    assert!(stage.sandbox.places().workspace.join("y").exists());
+
+    let call = &asked["params"]["toolCall"]["toolCallId"];
+    let updates = editor.updates("tool_call_update");
+    let updates: Vec<_> = updates.iter().filter(|update| update["toolCallId"] == *call).collect();
+    let changed = updates.iter().position(|update| update["rawInput"] == input).expect("the changed input");
+    let ended = updates.iter().position(|update| update["status"] == "completed").expect("the end");
+    assert!(changed < ended, "{updates:?}");
+    assert_eq!(updates[changed]["title"], "touch y");
     stage.end(editor, agent).await;
 }
 
