@@ -20,6 +20,8 @@ use crate::spool::Spool;
 const BESIDE: usize = 96;
 /// The part of the room that one line may take.
 const SHARE: usize = 8;
+/// How much longer than a line the room may be that another one had.
+const SLACK: usize = 128;
 
 /// The newest lines of a session, in both directions.
 #[derive(Debug)]
@@ -68,18 +70,20 @@ pub(crate) struct Taken {
 pub(crate) struct Recorder {
     tail: Option<Arc<RawTail>>,
     line: Option<Taken>,
+    /// The room of a line that was let go, for the next one: most are about as long as the others.
+    spare: String,
     /// The first and the last event of the line.
     made: Option<(Seq, Seq)>,
 }
 
 impl Recorder {
     pub(crate) fn new(tail: Option<Arc<RawTail>>) -> Self {
-        Self { tail, line: None, made: None }
+        Self { tail, line: None, spare: String::new(), made: None }
     }
 
     /// A line is about to be looked at.
-    pub(crate) fn begin(&mut self, take: impl FnOnce(&RawTail) -> Taken) {
-        self.line = self.tail.as_deref().map(take);
+    pub(crate) fn begin(&mut self, take: impl FnOnce(&RawTail, String) -> Taken) {
+        self.line = self.tail.as_deref().map(|tail| take(tail, std::mem::take(&mut self.spare)));
         self.made = None;
     }
 
@@ -91,7 +95,7 @@ impl Recorder {
     /// Nothing more will be made of the line.
     pub(crate) fn end(&mut self, at: Timestamp) {
         if let (Some(tail), Some(line)) = (&self.tail, self.line.take()) {
-            tail.keep(at, line, self.made);
+            self.spare = tail.keep(at, line, self.made);
         }
     }
 
@@ -134,8 +138,8 @@ impl RawTail {
         (first <= seq).then(|| line.text.clone())
     }
 
-    /// Takes as much of a line as will be kept.
-    pub(crate) fn take(&self, direction: Direction, line: &str) -> Taken {
+    /// Takes as much of a line as will be kept, into the room of another one if that fits.
+    pub(crate) fn take(&self, room: String, direction: Direction, line: &str) -> Taken {
         let direction = match direction {
             Direction::FromCli => LineDirection::FromCli,
             Direction::ToCli => LineDirection::ToCli,
@@ -145,11 +149,15 @@ impl RawTail {
         let bytes = u64::try_from(line.len()).unwrap_or(u64::MAX);
         let cut = text.len() < line.len();
         let whole = (cut && self.followed.load(Ordering::Relaxed)).then(|| line.to_owned());
-        Taken { direction, text: text.to_owned(), bytes, cut, whole }
+        let mut kept = if room.capacity() > text.len() + SLACK { String::new() } else { room };
+        kept.clear();
+        kept.reserve_exact(text.len());
+        kept.push_str(text);
+        Taken { direction, text: kept, bytes, cut, whole }
     }
 
-    /// Keeps a line, with the first and the last event that were made of it.
-    fn keep(&self, at: Timestamp, line: Taken, made: Option<(Seq, Seq)>) {
+    /// Keeps a line, with the first and the last event that were made of it. Gives the room of one that had to go.
+    fn keep(&self, at: Timestamp, line: Taken, made: Option<(Seq, Seq)>) -> String {
         let Taken { direction, text, bytes, cut, whole } = line;
         let mut kept = self.lock();
         kept.last += 1;
@@ -164,11 +172,15 @@ impl RawTail {
         }
         kept.bytes += line.text.len() + BESIDE;
         kept.lines.push_back(line);
+        let mut spare = String::new();
         while kept.bytes > self.room
             && let Some(oldest) = kept.lines.pop_front()
         {
             kept.bytes -= oldest.text.len() + BESIDE;
+            spare = oldest.text;
         }
+        // One that is very long is not held until the next.
+        if spare.capacity() > 32 * SLACK { String::new() } else { spare }
     }
 
     /// Tells something to who follows.
@@ -198,7 +210,7 @@ mod tests {
     use super::*;
 
     fn keep(tail: &RawTail, text: &str, made: Option<(Seq, Seq)>) {
-        tail.keep(Timestamp(1), tail.take(Direction::FromCli, text), made);
+        tail.keep(Timestamp(1), tail.take(String::new(), Direction::FromCli, text), made);
     }
 
     fn numbers(kept: &KeptLines) -> Vec<u64> {
@@ -225,7 +237,7 @@ mod tests {
         let mut recorder = Recorder::new(Some(Arc::clone(&tail)));
         recorder.made(Seq(1));
         for (text, seqs) in [("none", [].as_slice()), ("two", &[2, 3]), ("one", &[4])] {
-            recorder.begin(|tail| tail.take(Direction::ToCli, text));
+            recorder.begin(|tail, room| tail.take(room, Direction::ToCli, text));
             for seq in seqs {
                 recorder.made(Seq(*seq));
             }
@@ -253,10 +265,21 @@ mod tests {
     }
 
     #[test]
+    fn the_room_of_another_line_is_used_where_it_is_not_much_too_large() {
+        let tail = RawTail::new(10_000);
+        let taken = tail.take("x".repeat(30), Direction::ToCli, "1234");
+        assert_eq!((taken.text.as_str(), taken.text.capacity()), ("1234", 30));
+        let taken = tail.take("x".repeat(5 + SLACK), Direction::ToCli, "1234");
+        assert_eq!((taken.text.as_str(), taken.text.capacity()), ("1234", 4));
+        let taken = tail.take("x".to_owned(), Direction::ToCli, "1234");
+        assert_eq!(taken.text, "1234");
+    }
+
+    #[test]
     fn a_line_that_is_too_long_is_cut_between_characters_and_says_so() {
         let tail = RawTail::new(8 * 5);
-        assert!(!tail.take(Direction::ToCli, "12345").cut);
-        let cut = tail.take(Direction::ToCli, "1234ä6");
+        assert!(!tail.take(String::new(), Direction::ToCli, "12345").cut);
+        let cut = tail.take(String::new(), Direction::ToCli, "1234ä6");
         assert_eq!((cut.text.as_str(), cut.bytes, cut.cut), ("1234", 7, true));
     }
 
@@ -266,7 +289,7 @@ mod tests {
         let tail = Arc::new(RawTail::new(8 * 5));
         let mut recorder = Recorder::new(Some(Arc::clone(&tail)));
         let mut record = |text: &str, seq| {
-            recorder.begin(|tail| tail.take(Direction::FromCli, text));
+            recorder.begin(|tail, room| tail.take(room, Direction::FromCli, text));
             recorder.made(Seq(seq));
             recorder.end(Timestamp(0));
         };

@@ -198,11 +198,13 @@ impl Task {
             self.clock.look(due, Instant::now(), SystemTime::now());
             match woken {
                 Woken::Out(Ok(chunk)) if !chunk.is_empty() => {
-                    lines.feed(&chunk, |line| self.line(&line));
+                    // All of it came at once, and a look at the clock for each line would be dear.
+                    let now = self.now();
+                    lines.feed(&chunk, |line| self.line(now, &line));
                     give_back(chunk);
                 }
                 Woken::Out(_) => {
-                    lines.finish(|line| self.line(&line));
+                    lines.finish(|line| self.line(self.now(), &line));
                     pipes.stdout = None;
                     pipes.patience.get_or_insert(Instant::now() + LAST_WORDS);
                 }
@@ -293,16 +295,16 @@ impl Task {
         self.clock.at(Instant::now())
     }
 
-    fn line(&mut self, line: &Line<'_>) {
+    fn line(&mut self, now: Timestamp, line: &Line<'_>) {
         match line {
             Line::Whole(bytes) => {
                 let decoded = decode(bytes);
                 self.raw.pass(Direction::FromCli, || &*decoded.text);
-                self.recorder.begin(|tail| tail.take(Direction::FromCli, &decoded.text));
-                self.feed(Input::Line(decoded));
-                self.recorder.end(self.now());
+                self.recorder.begin(|tail, room| tail.take(room, Direction::FromCli, &decoded.text));
+                self.feed_at(now, Input::Line(decoded));
+                self.recorder.end(now);
             }
-            Line::TooLong { length } => self.feed(Input::LongLine { length: *length }),
+            Line::TooLong { length } => self.feed_at(now, Input::LongLine { length: *length }),
         }
     }
 
@@ -310,7 +312,7 @@ impl Task {
         match done {
             Written::Line(message, by) => {
                 self.raw.pass(Direction::ToCli, || message.encode());
-                self.recorder.begin(|tail| tail.take(Direction::ToCli, &message.encode()));
+                self.recorder.begin(|tail, room| tail.take(room, Direction::ToCli, &message.encode()));
                 self.feed(Input::Sent(OutboundMessage::Known(*message), by));
                 self.recorder.end(self.now());
             }

@@ -1,6 +1,6 @@
 //! What a session's machine wants done, and who hears of its events.
 
-use jackfield_api::{Body, Event};
+use jackfield_api::{Body, Event, Timestamp};
 use jackfield_core::{Input, Output, Signal};
 
 use super::{TOLD, Task};
@@ -10,7 +10,11 @@ use crate::{Version, locate};
 impl Task {
     /// Hands an input to the machine and does what it wants done.
     pub(super) fn feed(&mut self, input: Input<'_>) {
-        let now = self.now();
+        self.feed_at(self.now(), input);
+    }
+
+    /// The same, where it is known what time it is.
+    pub(super) fn feed_at(&mut self, now: Timestamp, input: Input<'_>) {
         self.handle(now, input);
         while let Some(output) = self.machine.poll() {
             match output {
@@ -24,8 +28,8 @@ impl Task {
                         self.log.append(&mut self.told);
                     }
                 }
-                Output::Write(message, by) => self.write(Write::Line(Box::new(message), by)),
-                Output::CloseStdin => self.write(Write::Close),
+                Output::Write(message, by) => self.write(now, Write::Line(Box::new(message), by)),
+                Output::CloseStdin => self.write(now, Write::Close),
                 Output::Signal(signal) => {
                     self.leash.signal(signal);
                     self.handle(now, Input::Signalled(signal));
@@ -49,11 +53,11 @@ impl Task {
         self.turns.settle();
     }
 
-    fn write(&mut self, write: Write) {
+    fn write(&mut self, now: Timestamp, write: Write) {
         if let Err(FarBehind) = self.writer.want(write) {
             // It is so far behind that it does not read any more.
             self.leash.signal(Signal::Kill);
-            self.handle(self.now(), Input::Signalled(Signal::Kill));
+            self.handle(now, Input::Signalled(Signal::Kill));
         }
     }
 
