@@ -75,12 +75,13 @@ impl Client {
         session: Option<&SessionId>,
         command: impl Into<Command>,
     ) -> Result<Reply, ClientError> {
-        let id = uuid::Uuid::new_v4().to_string();
-        let given =
-            GivenCommand { id, session_id: session.cloned(), command: command.into(), traceparent: None };
+        let (session_id, command) = (session.cloned(), command.into());
         match &self.way {
-            Way::Here(host, name) => Ok(host.command(name, given).await?),
-            Way::Running(remote) => remote.command(&given).await,
+            Way::Here(host, name) => Ok(host.command_here(name, session_id, command).await?),
+            Way::Running(remote) => {
+                let id = uuid::Uuid::new_v4().to_string();
+                remote.command(&GivenCommand { id, session_id, command, traceparent: None }).await
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 /// How many bytes of frames are kept per session.
 const KEPT: usize = 256 * 1024;
-/// The same where somebody in this process reads the events: nothing is to be read back from the disk for it.
+/// The same while somebody in this process has not read their events: nothing is to be read back from the disk for it.
 const KEPT_FOR_READERS: usize = 1024 * 1024;
 
 /// Committed events in a row.
@@ -108,17 +108,19 @@ impl Published {
     }
 
     /// These events are on disk now.
-    pub(crate) fn publish(&self, page: &Page) {
-        let Page { first, last, lines, events } = page.clone();
+    pub(crate) fn publish(&self, page: Page) {
+        let Page { first, last, lines, events } = page;
         {
-            let kept = if self.has_readers() { KEPT_FOR_READERS } else { KEPT };
             let mut ring = self.lock();
             let bytes = lines.len();
             ring.bytes += bytes;
             ring.frames.push_back(Frame { first, last, bytes, form: Form::Lines(lines), events });
-            while ring.bytes > kept && ring.frames.len() > 1 {
-                let gone = ring.frames.pop_front().map_or(0, |frame| frame.bytes);
-                ring.bytes -= gone;
+            while ring.frames.len() > 1
+                && let Some(oldest) = ring.frames.front()
+                && ring.bytes > if oldest.events.is_empty() { KEPT } else { KEPT_FOR_READERS }
+            {
+                ring.bytes -= oldest.bytes;
+                ring.frames.pop_front();
             }
         }
         self.state.send_modify(|state| state.last = last);
@@ -166,22 +168,25 @@ impl Published {
         if frames.is_empty() { Behind::Nothing } else { Behind::Frames(frames, reached) }
     }
 
-    /// The events behind a cursor, and the last of them; `None` if they were not kept, or not all of them.
+    /// The events behind a cursor, and the last of them; `None` if they were not kept, or not all of them. They are
+    /// let go where nobody else reads: so they end where they were made, and not on the thread that stores.
     pub(crate) fn events_behind(&self, cursor: Seq) -> Option<(Vec<Arc<Event>>, Seq)> {
         if cursor >= self.last() {
             return None;
         }
-        let ring = self.lock();
+        let alone = self.readers.load(Ordering::Relaxed) == 1;
+        let mut ring = self.lock();
         let start = ring.frames.partition_point(|frame| frame.last <= cursor);
-        let mut frames = ring.frames.range(start..).take_while(|frame| !frame.events.is_empty()).peekable();
-        if frames.peek().is_none_or(|frame| frame.first.0 > cursor.0 + 1) {
+        if ring.frames.get(start).is_none_or(|frame| frame.first.0 > cursor.0 + 1) {
             return None;
         }
-        let events: Vec<_> = frames
-            .flat_map(|frame| frame.events.iter())
-            .filter(|event| event.seq > cursor)
-            .map(Arc::clone)
-            .collect();
+        let mut events = Vec::new();
+        for frame in ring.frames.range_mut(start..).take_while(|frame| !frame.events.is_empty()) {
+            events.extend(frame.events.iter().filter(|event| event.seq > cursor).map(Arc::clone));
+            if alone {
+                frame.events = Arc::default();
+            }
+        }
         let last = events.last()?.seq;
         Some((events, last))
     }
@@ -274,7 +279,7 @@ mod tests {
     fn a_cursor_gets_exactly_what_is_behind_it() {
         let published = Published::new(&"a\"b".into(), Seq(0));
         for page in [page(1, 3), page(4, 4), page(5, 9)] {
-            published.publish(&page);
+            published.publish(page);
         }
         for cursor in 0..9 {
             let Behind::Frames(frames, last) = published.behind(Seq(cursor)) else { panic!("{cursor}") };
@@ -288,7 +293,7 @@ mod tests {
     fn a_reader_gets_the_events_that_were_kept_and_no_others() {
         let published = Published::new(&"s".into(), Seq(0));
         for page in [page(1, 3), with_events(page(4, 6)), with_events(page(7, 9)), page(10, 11)] {
-            published.publish(&page);
+            published.publish(page);
         }
         for cursor in 0..12 {
             let expected: Vec<u64> =
@@ -300,10 +305,32 @@ mod tests {
     }
 
     #[test]
+    fn what_the_only_reader_has_taken_is_still_there_as_frames() {
+        let published = Arc::new(Published::new(&"s".into(), Seq(0)));
+        let reads = published.read_events();
+        for page in [page(1, 3), page(4, 6)] {
+            published.publish(with_events(page));
+        }
+        let (events, last) = published.events_behind(Seq(1)).unwrap();
+        assert_eq!((events.len(), last), (5, Seq(6)));
+        // Who comes later gets the same as frames, and then what is new as events.
+        let late = published.read_events();
+        for cursor in 0..6 {
+            assert!(published.events_behind(Seq(cursor)).is_none());
+            let Behind::Frames(frames, Seq(6)) = published.behind(Seq(cursor)) else { panic!("{cursor}") };
+            assert_eq!(seqs(&frames), (cursor + 1..=6).collect::<Vec<_>>());
+        }
+        published.publish(with_events(page(7, 9)));
+        for _ in [&reads, &late] {
+            assert_eq!(published.events_behind(Seq(6)).unwrap().0.len(), 3);
+        }
+    }
+
+    #[test]
     fn what_is_no_longer_kept_is_in_the_store() {
         let published = Published::new(&"s".into(), Seq(0));
         for first in 0..2_000 {
-            published.publish(&page(first * 20 + 1, first * 20 + 20));
+            published.publish(page(first * 20 + 1, first * 20 + 20));
         }
         assert!(matches!(published.behind(Seq(1)), Behind::Stored));
         assert!(matches!(published.behind(Seq(39_990)), Behind::Frames(..)));

@@ -16,6 +16,10 @@ use crate::store::{Batch, Decided, TurnRow};
 /// How much may wait before no more events are taken from the run. A batch becomes one frame, and whoever is behind
 /// holds one of them; so it is no larger than it must be to make a commit worth its while.
 const ROOM: usize = 256 * 1024;
+/// How many events in one batch show that they pour in: one that is behind such a one waits a moment to grow.
+const POURING: u64 = 64;
+/// How large a batch need not grow any more.
+const WORTHWHILE: usize = 192 * 1024;
 
 /// Events on their way to the disk.
 #[derive(Debug)]
@@ -30,6 +34,10 @@ pub(crate) struct Outbox {
     decided: Vec<Decided>,
     /// The events themselves, where somebody in this process reads them.
     kept: Vec<Arc<Event>>,
+    /// The last batch had many.
+    pours: bool,
+    /// Somebody waits for one of them.
+    urgent: bool,
     /// The batch that was handed to the store.
     sent: Option<Batch>,
     /// Its events, if all of them were kept.
@@ -48,6 +56,8 @@ impl Outbox {
             asked: Vec::new(),
             decided: Vec::new(),
             kept: Vec::new(),
+            pours: false,
+            urgent: false,
             sent: None,
             sent_events: Arc::default(),
         }
@@ -59,6 +69,8 @@ impl Outbox {
         self.last = event.seq;
         codec::encode(event, &mut self.lines);
         self.lines.push(b'\n');
+        self.urgent |=
+            matches!(event.body, Body::Complete(_) | Body::PermissionRequest(_) | Body::RunEnded(_));
         match &event.body {
             Body::Complete(complete) => self.turns.push(TurnRow {
                 seq: event.seq,
@@ -104,6 +116,11 @@ impl Outbox {
         self.sent.is_none() && self.first.is_some()
     }
 
+    /// Whether it is better to wait a moment for more: a batch costs much, each event in it little.
+    pub(crate) fn could_grow(&self) -> bool {
+        self.pours && !self.urgent && self.lines.len() < WORTHWHILE
+    }
+
     /// The batch for the store, which is then on its way.
     pub(crate) fn send(
         &mut self,
@@ -127,7 +144,9 @@ impl Outbox {
             decided: std::mem::take(&mut self.decided),
         };
         let kept = std::mem::take(&mut self.kept);
-        let all = kept.len() as u64 == self.last.0 + 1 - first.0;
+        let count = self.last.0 + 1 - first.0;
+        (self.pours, self.urgent) = (count >= POURING, false);
+        let all = kept.len() as u64 == count;
         self.sent_events = if all { kept.into() } else { Arc::default() };
         self.sent = Some(batch.clone());
         Some(batch)
@@ -147,5 +166,60 @@ impl Outbox {
     /// The batch once more, because it could not be stored.
     pub(crate) fn again(&self) -> Option<Batch> {
         self.sent.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jackfield_api::session::{RunEndReason, RunEnded};
+    use jackfield_api::trouble::Gap;
+
+    use super::*;
+
+    fn push(outbox: &mut Outbox, count: u64, body: impl Into<Body>) {
+        let body = body.into();
+        for _ in 0..count {
+            let (seq, at, session_id) = (Seq(outbox.last.0 + 1), Timestamp(0), "s".into());
+            let (body, turn, parent_tool_call_id) = (body.clone(), None, None);
+            outbox.push(&Event { body, seq, at, session_id, turn, parent_tool_call_id }, None);
+        }
+    }
+
+    fn chunk() -> Gap {
+        Gap { from: Seq(0), to: Seq(0) }
+    }
+
+    fn poured() -> Outbox {
+        let mut outbox = Outbox::new("s".into(), Seq(0));
+        push(&mut outbox, POURING, chunk());
+        assert!(!outbox.could_grow(), "nothing was sent before");
+        assert!(outbox.send(None, None).is_some());
+        outbox.stored();
+        outbox
+    }
+
+    #[test]
+    fn a_batch_behind_many_events_may_grow_until_it_is_worth_its_while() {
+        let mut outbox = poured();
+        push(&mut outbox, 1, chunk());
+        assert!(outbox.is_due() && outbox.could_grow());
+        while outbox.lines.len() < WORTHWHILE {
+            assert!(outbox.could_grow() && outbox.has_room());
+            push(&mut outbox, 1, chunk());
+        }
+        assert!(!outbox.could_grow());
+    }
+
+    #[test]
+    fn what_somebody_waits_for_does_not_wait_and_neither_does_what_comes_slowly() {
+        let mut outbox = poured();
+        push(&mut outbox, 1, chunk());
+        let ended = RunEnded { reason: RunEndReason::Closed, exit_code: Some(0), stderr_tail: String::new() };
+        push(&mut outbox, 1, ended);
+        assert!(!outbox.could_grow());
+        assert!(outbox.send(None, None).is_some());
+        outbox.stored();
+        push(&mut outbox, 1, chunk());
+        assert!(!outbox.could_grow(), "the last batch had only two events");
     }
 }

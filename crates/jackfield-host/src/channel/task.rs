@@ -36,6 +36,9 @@ use crate::store::{AppendError, ResumePoint, SessionRecord};
 /// How long a session stays loaded that nobody wants.
 const UNWANTED: Duration = Duration::from_mins(1);
 
+/// How long a batch may wait to grow while events pour in.
+const GROWING: Duration = Duration::from_millis(2);
+
 /// How many bytes of lines are kept for whoever looks for what was made of them.
 const LINES: usize = 256 * 1024;
 
@@ -59,6 +62,8 @@ pub(crate) struct Task {
     committed: (mpsc::Sender<Stored>, mpsc::Receiver<Stored>),
     /// When to try again what could not be stored.
     again: Option<Instant>,
+    /// Until when the next batch may grow.
+    grows: Option<Instant>,
     /// When a limit ends that stopped a turn.
     limit_ends: Option<Instant>,
     /// When the last such limit ended or ends, in seconds since 1970.
@@ -192,6 +197,7 @@ impl Task {
             doing: JoinSet::new(),
             committed: mpsc::channel(4),
             again: None,
+            grows: None,
             limit_ends: None,
             limit_seen: None,
             wanted: Instant::now(),
@@ -277,7 +283,8 @@ impl Task {
     fn deadline(&self) -> Option<Instant> {
         let unwanted = self.is_quiet().then(|| self.wanted + UNWANTED);
         let idle = self.shared.settings.idle.filter(|_| self.is_idle()).map(|idle| self.wanted + idle);
-        [unwanted, idle, self.again, self.limit_ends].into_iter().flatten().min()
+        let grown = self.grows.filter(|_| self.book.outbox.is_due());
+        [unwanted, idle, self.again, self.limit_ends, grown].into_iter().flatten().min()
     }
 
     fn due(&mut self) {
@@ -298,6 +305,16 @@ impl Task {
             self.close(None);
             self.wanted = now;
         }
+    }
+
+    /// Whether what there is may wait for more that is about to come.
+    fn grows(&mut self) -> bool {
+        if !self.book.outbox.is_due() {
+            return false;
+        }
+        let could = self.book.outbox.could_grow() && self.ending.is_none();
+        self.grows = self.grows.filter(|until| could && Instant::now() < *until);
+        self.grows.is_some()
     }
 
     /// Whether a run is there that does nothing.

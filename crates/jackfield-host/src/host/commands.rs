@@ -77,6 +77,24 @@ impl Host {
         outcome.map_or_else(|_| Err(gone()), |outcome| outcome.clone().unwrap_or_else(|| Err(gone())))
     }
 
+    /// Does a command of this very process. Nobody can send it again after the host has died, since whoever gave it
+    /// died too; so it need not be on disk that it was begun, and the CLI has a prompt one sync of the disk earlier.
+    pub async fn command_here(
+        &self,
+        client: &Client,
+        session_id: Option<SessionId>,
+        command: Command,
+    ) -> Result<Reply, Rejection> {
+        client.check(&command)?;
+        let (host, client) = (self.clone(), client.clone());
+        let mut place = self.shared.order.stand(session_id.as_ref());
+        let doing = tokio::spawn(async move {
+            place.wait().await;
+            host.perform(&client, session_id, command, place).await
+        });
+        doing.await.unwrap_or_else(|_| Err(gone()))
+    }
+
     async fn once(&self, client: &Client, given: GivenCommand, mut place: Place) -> Outcome {
         place.wait().await;
         let store = &self.shared.store;

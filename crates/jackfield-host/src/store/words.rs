@@ -113,7 +113,12 @@ impl Text {
         if !self.joined.is_empty() {
             self.joined.push('\n');
         }
-        self.joined.extend(part.chars().map(|c| if matches!(c, '\0' | '\u{2}' | '\u{3}') { ' ' } else { c }));
+        let mark = |c| matches!(c, '\0' | '\u{2}' | '\u{3}');
+        if memchr::memchr3(0, 2, 3, part.as_bytes()).is_none() {
+            self.joined.push_str(part);
+        } else {
+            self.joined.extend(part.chars().map(|c| if mark(c) { ' ' } else { c }));
+        }
     }
 
     fn add_some(&mut self, part: Option<&String>) {

@@ -83,7 +83,7 @@ impl Scene {
 
     fn publish(&mut self) {
         if let Some(page) = self.waiting.pop_front() {
-            self.published.publish(&page);
+            self.published.publish(page);
         }
     }
 

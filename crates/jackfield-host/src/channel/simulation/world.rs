@@ -148,7 +148,7 @@ impl World {
         match host.book.flush() {
             Flush::Batch(batch) => {
                 if lie == Some(Lie::PublishedBeforeStored) {
-                    host.published.publish(&page(&batch));
+                    host.published.publish(page(&batch));
                 }
                 host.storing = Some(*batch);
             }
@@ -177,7 +177,7 @@ impl World {
             host.feed.tell(summary.clone(), host.book.asked_at());
         }
         if lie != Some(Lie::PublishedBeforeStored) {
-            host.published.publish(&page(&batch));
+            host.published.publish(page(&batch));
         }
         host.book.outbox.stored();
         self.flush();

@@ -9,7 +9,7 @@ use jackfield_api::command::{Done, RejectionCode, Reply};
 use tokio::time::Instant;
 
 use super::commands::poll_once;
-use super::{Finished, Task};
+use super::{Finished, GROWING, Task};
 use crate::channel::book::Flush;
 use crate::channel::{Answer, reject, summary};
 use crate::published::Page;
@@ -23,6 +23,9 @@ impl Task {
     pub(super) fn flush(&mut self) {
         if let Some(observed) = &mut self.observed {
             observed.hand_on();
+        }
+        if self.grows() {
+            return;
         }
         match self.book.flush() {
             Flush::Batch(batch) => {
@@ -55,7 +58,7 @@ impl Task {
                     if let Some((summary, asked)) = told {
                         shared.feed.tell(summary, asked);
                     }
-                    published.publish(&page);
+                    published.publish(page);
                 }
                 // One batch is on its way at a time, so there is room; a task that is gone does not mind.
                 let _ = committed.try_send(result);
@@ -68,6 +71,7 @@ impl Task {
             Ok(()) => {
                 self.again = None;
                 self.book.outbox.stored();
+                self.grows = Some(Instant::now() + GROWING);
             }
             Err(error) => {
                 let session = &self.book.record.summary.session_id;
