@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::stream::Stream;
 use super::{BenchError, median};
 use agents::{Agent, FLOOR, OTHER, OURS, Place, REFERENCE};
-use client::{Client, Turn};
+use client::{Client, REST, SIP, Turn};
 
 /// How long the slow client spins on each update.
 const SPIN: Duration = Duration::from_micros(20);
@@ -21,6 +21,8 @@ const WARMING: usize = 20;
 const LATENCY_TURNS: usize = 200;
 /// The slow client takes seconds, and is looked at for memory only.
 const SLOW_REPETITIONS: usize = 2;
+/// How long a client crawls before it reads the rest.
+const CRAWL: Duration = Duration::from_secs(5);
 
 /// Builds the agents, measures, prints.
 pub(super) fn run(stream: &Stream, deltas: u32, repetitions: usize) -> Result<(), BenchError> {
@@ -30,6 +32,7 @@ pub(super) fn run(stream: &Stream, deltas: u32, repetitions: usize) -> Result<()
     println!("\n## ACP, {repetitions} repetitions, medians\n");
     throughput(&place, &agents, deltas, stream.lines(deltas)?, repetitions)?;
     slow_client(&place, &agents, deltas)?;
+    crawling_client(&place, &agents, deltas)?;
     latency(&place, &agents, repetitions)
 }
 
@@ -107,6 +110,23 @@ fn slow_client(place: &Place, agents: &[Agent], deltas: u32) -> Result<(), Bench
         let peak = played.iter().map(|played| played.peak).fold(0.0, f64::max) / 1024.0;
         let updates = played.iter().map(|played| played.turn.updates).min().unwrap_or(0);
         println!("| {} | {peak:.1} | {updates} |", agent.name);
+    }
+    Ok(())
+}
+
+fn crawling_client(place: &Place, agents: &[Agent], deltas: u32) -> Result<(), BenchError> {
+    println!(
+        "\nA client that reads {SIP} bytes every {} ms for {} s, and then the rest:\n",
+        REST.as_millis(),
+        CRAWL.as_secs()
+    );
+    println!("| agent | own memory MB | peak RSS MB |");
+    println!("|---|---|---|");
+    for agent in agents {
+        let (mut client, _) = Client::start(place.command(agent, deltas)?)?;
+        client.session(&place.workspace())?;
+        let own = client.crawl(CRAWL)? / 1024.0;
+        println!("| {} | {own:.1} | {:.1} |", agent.name, client.peak()? / 1024.0);
     }
     Ok(())
 }

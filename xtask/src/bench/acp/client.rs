@@ -4,7 +4,7 @@
 //! are the agent's own, as the kernel counts them, never the client's or the CLI's.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
@@ -21,6 +21,9 @@ use crate::process;
 /// How long an agent may take to leave after its input has ended.
 const LEAVING: Duration = Duration::from_secs(5);
 const BUFFER: usize = 256 * 1024;
+/// How much a client that crawls reads at once, and how long it waits behind that.
+pub(super) const SIP: usize = 1024;
+pub(super) const REST: Duration = Duration::from_millis(10);
 
 /// An agent that runs, and its session.
 pub(super) struct Client {
@@ -87,11 +90,58 @@ impl Client {
         Ok(Turn { updates, cpu, wall, first: first.unwrap_or(wall) })
     }
 
+    /// Says something, reads very slowly for so long, and then as fast as it can. Gives the most memory that the agent
+    /// was seen to have for itself, in kilobytes.
+    pub(super) fn crawl(&mut self, so_long: Duration) -> Result<f64, BenchError> {
+        let prompt = json!([{ "type": "text", "text": "Go on." }]);
+        let call = self.say("session/prompt", &json!({ "sessionId": self.session, "prompt": prompt }))?;
+        let begun = Instant::now();
+        let (mut most, mut sip) = (0.0_f64, [0; SIP]);
+        let mut answered = false;
+        self.line.clear();
+        while begun.elapsed() < so_long && !answered {
+            // Past the buffer, which would take much more.
+            let read = self.stdout.get_mut().read(&mut sip).map_err(file("hear the agent"))?;
+            if read == 0 {
+                return Err(missing("an answer", "what an agent said that has left"));
+            }
+            for byte in &sip[..read] {
+                self.line.push(*byte);
+                if *byte == b'\n' {
+                    answered = self.is_answer(call);
+                    if !answered {
+                        self.line.clear();
+                    }
+                }
+            }
+            most = most.max(self.memory("RssAnon:")?);
+            #[expect(clippy::disallowed_methods, reason = "a program that does nothing else")]
+            thread::sleep(REST);
+        }
+        let mut heard = 0_u32;
+        while !answered {
+            answered = self.hear_on(call)?;
+            if !answered {
+                self.line.clear();
+            }
+            heard += 1;
+            if heard.is_multiple_of(256) || answered {
+                most = most.max(self.memory("RssAnon:")?);
+            }
+        }
+        self.result()?;
+        Ok(most)
+    }
+
     /// The most memory it ever had, in kilobytes.
     pub(super) fn peak(&self) -> Result<f64, BenchError> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, which: &str) -> Result<f64, BenchError> {
         let status = format!("/proc/{}/status", self.child.id());
         let text = fs::read_to_string(&status).map_err(file("read the agent's memory"))?;
-        let value = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let value = text.lines().find_map(|line| line.strip_prefix(which));
         let value = value.and_then(|value| value.trim().trim_end_matches(" kB").parse().ok());
         value.ok_or_else(|| missing("the peak", &status))
     }
@@ -113,17 +163,26 @@ impl Client {
     /// Reads a line; whether it is the answer of the call.
     fn hear(&mut self, call: u64) -> Result<bool, BenchError> {
         self.line.clear();
+        self.hear_on(call)
+    }
+
+    /// Reads the rest of a line; whether it is the answer of the call.
+    fn hear_on(&mut self, call: u64) -> Result<bool, BenchError> {
         let read = self.stdout.read_until(b'\n', &mut self.line).map_err(file("hear the agent"))?;
         if read == 0 {
             return Err(missing("an answer", "what an agent said that has left"));
         }
+        Ok(self.is_answer(call))
+    }
+
+    fn is_answer(&self, call: u64) -> bool {
         // Updates are long and many; answers are not.
         let is_update = memchr::memmem::find(&self.line, br#""session/update""#).is_some();
         if is_update {
-            return Ok(false);
+            return false;
         }
         let message: Value = serde_json::from_slice(&self.line).unwrap_or_default();
-        Ok(message["id"] == call && message.get("method").is_none())
+        message["id"] == call && message.get("method").is_none()
     }
 
     fn result(&self) -> Result<Value, BenchError> {
