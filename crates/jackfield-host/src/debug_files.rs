@@ -2,7 +2,8 @@
 //!
 //! `raw-streamjson-SESSION.jsonl` is a journal that `jackfield replay` takes; `normalized-streamjson-SESSION.jsonl`
 //! has the events. Both are for their owner alone, have a bounded size, and have secrets taken out line by line. Many
-//! lines are looked through and written at once, because one by one they would cost as much as the session itself.
+//! lines are looked through and written at once, because one by one they would cost as much as the session itself;
+//! and while much is said, what is written ends where a large page of the file does, which costs the system half.
 //! The one rule it keeps: a file is put aside between two lines, never in one.
 
 use std::borrow::Cow;
@@ -18,7 +19,11 @@ use crate::redact::redact_lines;
 /// How large a file may get before it is put aside; one that was put aside before is gone then.
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// How much is held back until it is written.
-const HELD: usize = 128 * 1024;
+const HELD: usize = 256 * 1024;
+/// Where in a file a write ends that is not the last for now.
+const GRAIN: u64 = 64 * 1024;
+/// Much was said: as much as a pipe holds, about. What is less than that is written at once.
+const MUCH: usize = 32 * 1024;
 
 /// What a debug file has in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +34,26 @@ pub(crate) enum Kind {
     Normalized,
 }
 
+/// What a pause leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// Everything is in the file.
+    Written,
+    /// Something is still held back.
+    Held,
+}
+
 /// A debug file of a session.
 #[derive(Debug)]
 pub(crate) struct DebugFile {
     path: PathBuf,
     file: File,
-    /// Whole lines that are not written yet.
+    /// What is not written yet. It ends with a whole line; of the first the beginning may be written already.
     held: Vec<u8>,
+    /// How much of it was looked through.
+    clean: usize,
+    /// How much came since the last pause.
+    came: usize,
     written: u64,
     largest: u64,
 }
@@ -55,19 +73,24 @@ impl DebugFile {
         let path = folder.join(format!("{kind}-streamjson-{}.jsonl", plain(session.as_str())));
         let file = create(&path)?;
         let written = file.metadata()?.len();
-        Ok(Self { path, file, held: Vec::new(), written, largest })
+        Ok(Self { path, file, held: Vec::new(), clean: 0, came: 0, written, largest })
     }
 
-    /// Takes a line that is appended with its newline, or nothing. It is written later.
+    /// Takes whole lines that are appended, each with its newline. They are written later.
     pub(crate) fn hold(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        let before = self.held.len();
         append(&mut self.held);
-        if self.held.len() >= HELD { self.flush() } else { Ok(()) }
+        self.came += self.held.len() - before;
+        if self.held.len() >= HELD { self.write_much() } else { Ok(()) }
     }
 
-    /// Writes whole lines.
-    pub(crate) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.flush()?;
-        self.put(lines)
+    /// Nothing more comes for now. What was held back is written, unless so much came that more will; then it says so,
+    /// and must be flushed a little later.
+    pub(crate) fn pause(&mut self) -> io::Result<Pause> {
+        if std::mem::take(&mut self.came) < MUCH {
+            self.flush()?;
+        }
+        Ok(if self.held.is_empty() { Pause::Written } else { Pause::Held })
     }
 
     /// Writes what was held back.
@@ -75,7 +98,9 @@ impl DebugFile {
         if self.held.is_empty() {
             return Ok(());
         }
+        self.look_through();
         let mut held = std::mem::take(&mut self.held);
+        self.clean = 0;
         let done = self.put(&held);
         // A line that was very long does not keep its room.
         if held.capacity() <= 4 * HELD {
@@ -85,9 +110,33 @@ impl DebugFile {
         done
     }
 
+    /// Writes as much of what was held back as ends at a page of the file, where all of it has room in there.
+    fn write_much(&mut self) -> io::Result<()> {
+        self.look_through();
+        let end = self.written.saturating_add(u64::try_from(self.held.len()).unwrap_or(u64::MAX));
+        let left = usize::try_from(end % GRAIN).unwrap_or(usize::MAX);
+        let Some(now) = self.held.len().checked_sub(left).filter(|_| end <= self.largest) else {
+            return self.flush();
+        };
+        let held = std::mem::take(&mut self.held);
+        let done = self.append(&held[..now]);
+        self.held = held;
+        self.held.drain(..now);
+        self.clean = self.held.len();
+        done
+    }
+
+    /// Takes secrets out of what was held back.
+    fn look_through(&mut self) {
+        if let Cow::Owned(cleaned) = redact_lines(&self.held[self.clean..]) {
+            self.held.truncate(self.clean);
+            self.held.extend_from_slice(&cleaned);
+        }
+        self.clean = self.held.len();
+    }
+
     fn put(&mut self, lines: &[u8]) -> io::Result<()> {
-        let lines: Cow<'_, [u8]> = redact_lines(lines);
-        let mut rest = &*lines;
+        let mut rest = lines;
         while !rest.is_empty() {
             let room = usize::try_from(self.largest.saturating_sub(self.written)).unwrap_or(usize::MAX);
             let fits = whole_lines(rest, room);
@@ -111,6 +160,13 @@ impl DebugFile {
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         self.written += u64::try_from(lines.len()).unwrap_or(u64::MAX);
         self.file.write_all(lines)
+    }
+}
+
+impl Drop for DebugFile {
+    fn drop(&mut self) {
+        // There is nobody left who could be told.
+        let _ = self.flush();
     }
 }
 
@@ -159,7 +215,8 @@ mod tests {
         hold(&mut raw, "{\"text\":\"harmless\"}");
         raw.flush().unwrap();
         let mut normalized = DebugFile::open(&inner, &session, Kind::Normalized).unwrap();
-        normalized.write(format!("one\n{key}\n").as_bytes()).unwrap();
+        hold(&mut normalized, &format!("one\n{key}"));
+        assert_eq!(normalized.pause().unwrap(), Pause::Written);
         for (name, expected) in [
             ("raw-streamjson-a____b.jsonl", "{\"text\":\"[redacted]\"}\n{\"text\":\"harmless\"}\n"),
             ("normalized-streamjson-a____b.jsonl", "one\n[redacted]\n"),
@@ -190,6 +247,54 @@ mod tests {
         file.flush().unwrap();
         assert_eq!(read("raw-streamjson-s.jsonl.1").len(), 3001);
         assert_eq!(read("raw-streamjson-s.jsonl"), "the last\n");
+    }
+
+    #[test]
+    fn where_much_comes_it_is_written_by_pages_and_no_secret_lies_across_two_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("raw-streamjson-s.jsonl");
+        let length = || fs::metadata(&path).unwrap().len();
+        let key = format!("sk-ant-{}", "abcdefgh".repeat(4));
+        let mut file = DebugFile::open(folder.path(), &SessionId::from("s"), Kind::Raw).unwrap();
+        let mut expected = String::new();
+        for number in 0..40_000 {
+            // Lines of many lengths with keys at their ends: some of them lie where a write ends.
+            let filler = "x".repeat(number % 61);
+            hold(&mut file, &format!("{number} {filler} {key}"));
+            expected += &format!("{number} {filler} [redacted]\n");
+            assert_eq!(length() % GRAIN, 0);
+        }
+        assert!(length() > 4 * GRAIN);
+        assert_eq!(file.pause().unwrap(), Pause::Held);
+        hold(&mut file, "the last");
+        assert_eq!(file.pause().unwrap(), Pause::Written);
+        expected += "the last\n";
+        assert!(fs::read_to_string(&path).unwrap() == expected);
+        // Behind an end that is none of a page the next write finds one again.
+        assert_ne!(length() % GRAIN, 0);
+        file.hold(|held| held.extend_from_slice("y\n".repeat(HELD).as_bytes())).unwrap();
+        assert_eq!(length() % GRAIN, 0);
+        drop(file);
+        assert_eq!(length(), expected.len() as u64 + 2 * HELD as u64);
+    }
+
+    #[test]
+    fn a_file_that_is_written_by_pages_is_put_aside_between_two_lines_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let largest = 5 * GRAIN + 1000;
+        let mut file =
+            DebugFile::open_with(folder.path(), &SessionId::from("s"), Kind::Raw, largest).unwrap();
+        let line = |number: usize| format!("line {number} {}", "x".repeat(number % 97));
+        for number in 0..20_000 {
+            hold(&mut file, &line(number));
+        }
+        file.flush().unwrap();
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        let (old, new) = (read("raw-streamjson-s.jsonl.1"), read("raw-streamjson-s.jsonl"));
+        assert!(old.len() as u64 <= largest && new.len() as u64 <= largest);
+        assert!(old.ends_with('\n') && old.starts_with("line ") && new.starts_with("line "));
+        let expected: String = (0..20_000).map(|number| line(number) + "\n").collect();
+        assert!(expected.ends_with(&(old + &new)));
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct RawTail {
 #[derive(Debug, Default)]
 struct Kept {
     lines: VecDeque<KeptLine>,
+    /// For each line the last event that was made of it or of one before it.
+    reached: VecDeque<Seq>,
     bytes: usize,
     last: u64,
     /// Who wants all lines.
@@ -132,10 +134,8 @@ impl RawTail {
     /// The line that an event was made of, as far as it is kept.
     pub fn line_of(&self, seq: Seq) -> Option<String> {
         let kept = self.lock();
-        // Who asks is not far behind, so it is looked for from the end.
-        let made = kept.lines.iter().rev().filter_map(|line| Some((line.first_seq?, line.last_seq?, line)));
-        let (first, _, line) = made.take_while(|(_, last, _)| *last >= seq).last()?;
-        (first <= seq).then(|| line.text.clone())
+        let line = kept.lines.get(kept.reached.partition_point(|reached| *reached < seq))?;
+        (line.first_seq? <= seq).then(|| line.text.clone())
     }
 
     /// Takes as much of a line as will be kept, into the room of another one if that fits.
@@ -171,11 +171,14 @@ impl RawTail {
             self.tell(&mut kept, &FollowedLine::Line(KeptLine { text, cut, ..line.clone() }));
         }
         kept.bytes += line.text.len() + BESIDE;
+        let before = kept.reached.back().copied().unwrap_or_default();
+        kept.reached.push_back(last_seq.unwrap_or(before));
         kept.lines.push_back(line);
         let mut spare = String::new();
         while kept.bytes > self.room
             && let Some(oldest) = kept.lines.pop_front()
         {
+            kept.reached.pop_front();
             kept.bytes -= oldest.text.len() + BESIDE;
             spare = oldest.text;
         }

@@ -5,37 +5,54 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jackfield_api::SessionId;
 use jackfield_sdk::{Journal, Passed};
 
-use crate::debug_files::{DebugFile, Kind};
+use crate::debug_files::{DebugFile, Kind, Pause};
 use crate::observe::{DebugOf, Observe};
+
+/// How long a debug file may lack something while much is said.
+const LATER: Duration = Duration::from_millis(20);
 
 /// What is known of a session beside its events.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    session: SessionId,
-    folder: Option<PathBuf>,
-    debugs: AtomicBool,
     /// The process of its run, or of the last; 0 before the first.
     process: AtomicU32,
+    files: Arc<Files>,
+}
+
+/// The debug files of a session.
+#[derive(Debug)]
+struct Files {
+    session: SessionId,
+    folder: Option<PathBuf>,
+    on: AtomicBool,
     /// Each has its own lock: the session's task and the SDK's do not wait for each other.
-    raw: Mutex<Option<DebugFile>>,
-    normalized: Mutex<Option<DebugFile>>,
+    raw: Mutex<Written>,
+    normalized: Mutex<Written>,
+}
+
+#[derive(Debug, Default)]
+struct Written {
+    file: Option<DebugFile>,
+    /// Somebody will write what is held back.
+    later: bool,
 }
 
 impl Watcher {
     pub(crate) fn new(observe: &Observe, session: &SessionId) -> Self {
-        let watcher = Self {
+        let files = Files {
             session: session.clone(),
             folder: observe.debug_folder.clone(),
-            debugs: AtomicBool::new(false),
-            process: AtomicU32::new(0),
+            on: AtomicBool::new(false),
             raw: Mutex::default(),
             normalized: Mutex::default(),
         };
+        let watcher = Self { process: AtomicU32::new(0), files: Arc::new(files) };
         if observe.debug == DebugOf::Everybody {
             watcher.switch(true);
         }
@@ -44,22 +61,20 @@ impl Watcher {
 
     /// Whether debug files are written.
     pub(crate) fn debugs(&self) -> bool {
-        self.debugs.load(Ordering::Relaxed)
+        self.files.on.load(Ordering::Relaxed)
     }
 
     /// Begins or ends the debug files, and says whether they are written now. They are opened with the first line.
     pub(crate) fn switch(&self, on: bool) -> bool {
-        let on = on && self.folder.is_some();
+        let on = on && self.files.folder.is_some();
         if !on && self.debugs() {
             for kind in [Kind::Raw, Kind::Normalized] {
-                if lock(self.file(kind)).is_some() {
-                    self.write(kind, DebugFile::flush);
-                }
+                self.files.flush(kind);
             }
         }
-        self.debugs.store(on, Ordering::Relaxed);
+        self.files.on.store(on, Ordering::Relaxed);
         if !on {
-            drop((lock(&self.raw).take(), lock(&self.normalized).take()));
+            drop((self.files.lock(Kind::Raw).file.take(), self.files.lock(Kind::Normalized).file.take()));
         }
         on
     }
@@ -72,28 +87,8 @@ impl Watcher {
     /// Events that are about to be stored, as lines.
     pub(crate) fn events(&self, lines: &[u8]) {
         if self.debugs() {
-            self.write(Kind::Normalized, |file| file.write(lines));
-        }
-    }
-
-    fn file(&self, kind: Kind) -> &Mutex<Option<DebugFile>> {
-        match kind {
-            Kind::Raw => &self.raw,
-            Kind::Normalized => &self.normalized,
-        }
-    }
-
-    fn write(&self, kind: Kind, write: impl FnOnce(&mut DebugFile) -> std::io::Result<()>) {
-        let Some(folder) = &self.folder else { return };
-        let mut file = lock(self.file(kind));
-        let opened = match &mut *file {
-            Some(file) => Ok(file),
-            none => DebugFile::open(folder, &self.session, kind).map(|opened| none.insert(opened)),
-        };
-        if let Err(error) = opened.and_then(write) {
-            tracing::warn!(session = %self.session, %error, "cannot write debug files; they are off now");
-            *file = None;
-            self.debugs.store(false, Ordering::Relaxed);
+            self.files.write(Kind::Normalized, |file| file.hold(|held| held.extend_from_slice(lines)));
+            self.files.pause(Kind::Normalized);
         }
     }
 }
@@ -104,12 +99,12 @@ impl Journal for Watcher {
     }
 
     fn passed(&self, passed: &Passed<'_>) {
-        self.write(Kind::Raw, |file| file.hold(|held| passed.write(held)));
+        self.files.write(Kind::Raw, |file| file.hold(|held| passed.write(held)));
     }
 
     fn pause(&self) {
         if self.debugs() {
-            self.write(Kind::Raw, DebugFile::flush);
+            self.files.pause(Kind::Raw);
         }
     }
 
@@ -118,7 +113,61 @@ impl Journal for Watcher {
     }
 }
 
-fn lock(file: &Mutex<Option<DebugFile>>) -> MutexGuard<'_, Option<DebugFile>> {
-    // A panic while the lock is held leaves a file that can be written.
-    file.lock().unwrap_or_else(PoisonError::into_inner)
+impl Files {
+    /// Writes to a file, which is opened if it is not; `None` where that was not possible.
+    fn write<T>(&self, kind: Kind, write: impl FnOnce(&mut DebugFile) -> std::io::Result<T>) -> Option<T> {
+        let folder = self.folder.as_ref()?;
+        let mut written = self.lock(kind);
+        let opened = match &mut written.file {
+            Some(file) => Ok(file),
+            none => DebugFile::open(folder, &self.session, kind).map(|opened| none.insert(opened)),
+        };
+        match opened.and_then(write) {
+            Ok(done) => Some(done),
+            Err(error) => {
+                tracing::warn!(session = %self.session, %error, "cannot write debug files; they are off now");
+                written.file = None;
+                self.on.store(false, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// Nothing more comes for now. While much is said, what is held back is written a little later, with what came
+    /// until then.
+    fn pause(self: &Arc<Self>, kind: Kind) {
+        if self.write(kind, DebugFile::pause) != Some(Pause::Held)
+            || std::mem::replace(&mut self.lock(kind).later, true)
+        {
+            return;
+        }
+        let files = Arc::clone(self);
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(async move {
+                tokio::time::sleep(LATER).await;
+                files.flush(kind);
+            })),
+            Err(_) => self.flush(kind),
+        }
+    }
+
+    /// Writes what is held back, if anything was written at all.
+    fn flush(&self, kind: Kind) {
+        let mut written = self.lock(kind);
+        written.later = false;
+        let is_open = written.file.is_some();
+        drop(written);
+        if is_open {
+            self.write(kind, DebugFile::flush);
+        }
+    }
+
+    fn lock(&self, kind: Kind) -> MutexGuard<'_, Written> {
+        let file = match kind {
+            Kind::Raw => &self.raw,
+            Kind::Normalized => &self.normalized,
+        };
+        // A panic while the lock is held leaves a file that can be written.
+        file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

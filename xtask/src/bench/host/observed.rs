@@ -1,17 +1,20 @@
 //! What watching a host costs: the same turn with everything off and with everything on.
 //!
 //! Off means no traces, no figures, no log, no debug files; on means all of them, with what was said in the spans and a
-//! collector that takes them. The one rule it keeps: both are measured in turns, because the machine is never the same
-//! twice.
+//! collector that takes them. Beside them stands what the system alone takes for as many bytes as the debug files have.
+//! The one rule it keeps: all are measured in turns, because the machine is never the same twice.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
+
+use nix::time::ClockId;
 
 use super::FAST_DELTAS;
 use super::serving::{self, Place, Serving};
@@ -38,6 +41,8 @@ const WATCHING: [&str; 10] = [
     "debug_files",
     "jackfield-sdk/src/journal.rs",
 ];
+/// How much is written at once where only writing is measured.
+const PIECE: usize = 256 * 1024;
 /// Deltas in the turns under valgrind.
 const COUNTED: [u32; 2] = [2_000, 12_000];
 
@@ -47,15 +52,25 @@ pub(crate) fn run(repetitions: usize) -> Result<(), BenchError> {
     let collector = Collector::begin().map_err(serving::failed("listen as a collector"))?;
     let cases = [("everything off", OFF), ("without debug files", WITHOUT_FILES), ("everything on", ON)];
     let mut seconds = vec![Vec::new(); cases.len()];
+    let (mut writing, mut megabytes) = (Vec::new(), 0.0);
     // The first round only warms the caches.
     for round in 0..=repetitions.max(1) {
         for (at, (name, config)) in cases.into_iter().enumerate() {
             let variables = variables(&place, name, config, &collector, FAST_DELTAS)?;
-            let serving = Serving::start(&place, &place.data(&format!("{at}-{round}")), &variables)?;
+            let data = place.data(&format!("{at}-{round}"));
+            let serving = Serving::start(&place, &data, &variables)?;
             let report = serving.turn(1, 0)?;
             serving.stop()?;
             if round > 0 {
                 seconds[at].push(report.cpu_seconds);
+            }
+            if config == ON {
+                let bytes = debugged(&data).map_err(serving::failed("look at the debug files"))?;
+                let took = written(&place.data("written"), bytes).map_err(serving::failed("write a file"))?;
+                writing.push(took.as_secs_f64());
+                #[allow(clippy::cast_precision_loss, reason = "some megabytes")]
+                let size = bytes as f64 / 1e6;
+                megabytes = size;
             }
         }
     }
@@ -68,11 +83,38 @@ pub(crate) fn run(repetitions: usize) -> Result<(), BenchError> {
         let seconds = median(seconds.iter().copied());
         println!("| {name} | {seconds:.3} | {:+.1} % |", 100.0 * (seconds / off - 1.0));
     }
+    let writing = median(writing.iter().copied());
+    println!(
+        "| the system alone, for {megabytes:.0} MB of debug files | {writing:.3} | {:+.1} % |",
+        100.0 * writing / off
+    );
     println!(
         "\n{} requests with spans were taken by the collector.",
         collector.taken.load(Ordering::Relaxed)
     );
     instructions(&place, &collector)
+}
+
+/// How many bytes the debug files have.
+fn debugged(data: &Path) -> std::io::Result<u64> {
+    fs::read_dir(data.join("debug"))?.map(|file| Ok(file?.metadata()?.len())).sum()
+}
+
+/// The processor time of writing so many bytes and doing nothing else.
+fn written(path: &Path, bytes: u64) -> std::io::Result<Duration> {
+    let piece = vec![b'x'; PIECE];
+    let mut file = fs::File::create(path)?;
+    // Of this thread alone: others take spans.
+    let begun = ClockId::CLOCK_THREAD_CPUTIME_ID.now()?;
+    let mut left = bytes;
+    while left > 0 {
+        let now = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+        file.write_all(&piece[..now])?;
+        left = left.saturating_sub(u64::try_from(now).unwrap_or(u64::MAX));
+    }
+    let took = Duration::from(ClockId::CLOCK_THREAD_CPUTIME_ID.now()?).saturating_sub(Duration::from(begun));
+    fs::remove_file(path)?;
+    Ok(took)
 }
 
 /// How many instructions of a turn with everything off are in parts that only watch.
