@@ -346,3 +346,31 @@ impl Player {
         &mut self.session
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_stands_as_it_is_is_read_as_it_was_written() {
+        for at in [0, 7, 42, 999, 1000, 1001, 12_345, 1_794_787_539_008] {
+            let text = r#"{"type":"keep_alive"}"#;
+            let input = Input::Line(wire::decode(text.as_bytes()));
+            let mut line = Vec::new();
+            Entry::write(Timestamp(at), &input, &mut line);
+            let line = String::from_utf8_lossy(&line);
+            let head = format!("{{\"t\":{}.{:03},", at / 1000, at % 1000);
+            assert!(line.starts_with(&head) && line.ends_with("}\n"), "{line}");
+            let read = Entry::read(line.trim_end());
+            assert_eq!(read.ok(), Entry::of(Timestamp(at), &input));
+        }
+    }
+
+    #[test]
+    fn seconds_are_written_also_where_they_are_most() {
+        let mut text = Vec::new();
+        write_seconds(Timestamp(u64::MAX), &mut text);
+        assert_eq!(text, b"18446744073709551.615");
+        assert!(has_newline(b"a\nb") && !has_newline(b"ab") && !has_newline(b""));
+    }
+}
