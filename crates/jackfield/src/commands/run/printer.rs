@@ -45,8 +45,10 @@ impl Printer {
         put(line)
     }
 
-    /// A line of the agent.
     pub(super) fn line(&self, line: String) -> io::Result<()> {
+        if self.form != Form::StreamJson {
+            return Ok(());
+        }
         put(line.into_bytes())
     }
 
