@@ -1,7 +1,7 @@
 //! When it is time to say what was understood so far.
 //!
-//! Understanding an open sentence is work that is done again when the sentence goes on. The one rule it keeps: this work
-//! takes a fifteenth of the time at most, so that the whole stays far below a fifth.
+//! Understanding an open sentence is work that is done again when the sentence goes on. The one rule it keeps: once
+//! there are words, this work takes a fifteenth of the time at most, so that the whole stays far below a fifth.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::RATE;
 const FIRST: Duration = Duration::from_millis(200);
 /// Afterwards: as fast as people read.
 const NEXT: Duration = Duration::from_millis(500);
-/// How many times as long as an answer took is waited for the next.
-const SPARING: u32 = 14;
+/// How many times as long as an answer took is waited for the next, before there are words and afterwards.
+const SPARING: (u32, u32) = (8, 14);
 
 /// How it stands with an utterance.
 #[derive(Debug, Default)]
@@ -30,8 +30,8 @@ impl Pace {
 
     /// Whether it is time.
     pub(crate) fn is_due(&self) -> bool {
-        let least = if self.has_text { NEXT } else { FIRST };
-        self.since() >= least.max(self.took * SPARING)
+        let (least, sparing) = if self.has_text { (NEXT, SPARING.1) } else { (FIRST, SPARING.0) };
+        self.since() >= least.max(self.took * sparing)
     }
 
     /// This was understood, and it took so long.
