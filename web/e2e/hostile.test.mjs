@@ -102,6 +102,8 @@ describe("a hostile document", () => {
     host = await serve([session]);
     browser = await launch();
     watched = await open(browser, host.link, { viewport: { width: 1280, height: 12_000 } });
+    // A reload in the middle of the login would leave it outside.
+    await watched.page.locator(".session-row").waitFor();
     await watched.page.addInitScript(() => {
       window.hits = [];
       window.hit = (what) => window.hits.push(what);

@@ -13,6 +13,8 @@ const FIRST: Duration = Duration::from_millis(200);
 const NEXT: Duration = Duration::from_millis(500);
 /// How many times as long as an answer took is waited for the next, before there are words and afterwards.
 const SPARING: (u32, u32) = (8, 14);
+/// How long the first words wait at most: the first answer of all may have had to load the engine.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// How it stands with an utterance.
 #[derive(Debug, Default)]
@@ -30,8 +32,12 @@ impl Pace {
 
     /// Whether it is time.
     pub(crate) fn is_due(&self) -> bool {
-        let (least, sparing) = if self.has_text { (NEXT, SPARING.1) } else { (FIRST, SPARING.0) };
-        self.since() >= least.max(self.took * sparing)
+        self.since()
+            >= if self.has_text {
+                NEXT.max(self.took * SPARING.1)
+            } else {
+                FIRST.max(self.took * SPARING.0).min(LONGEST)
+            }
     }
 
     /// This was understood, and it took so long.
@@ -62,6 +68,11 @@ mod tests {
         pace.understood("", Duration::from_millis(5));
         assert!(!pace.is_due());
         pace.heard(2 * TENTH);
+        assert!(pace.is_due());
+        pace.understood("", Duration::from_secs(3));
+        pace.heard(19 * TENTH);
+        assert!(!pace.is_due());
+        pace.heard(TENTH);
         assert!(pace.is_due());
         pace.understood("run", Duration::from_millis(30));
         pace.heard(4 * TENTH);
