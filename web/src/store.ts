@@ -138,6 +138,22 @@ export class Store {
     return () => this.#listeners.delete(listener);
   };
 
+  /** Waits for the host if it is away; `false` if it does not come within `patience` milliseconds. */
+  reached(patience: number): Promise<boolean> {
+    const isOnline = () => this.known.link.state === "online";
+    if (isOnline()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const settle = (reached: boolean) => {
+        clearTimeout(timer);
+        leave();
+        resolve(reached);
+      };
+      const timer = setTimeout(() => settle(false), patience);
+      const leave = this.subscribe(() => isOnline() && settle(true));
+      this.connection.nudge();
+    });
+  }
+
   /** Calls `watcher` whenever the list changed. */
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);

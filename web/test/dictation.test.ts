@@ -79,6 +79,9 @@ describe("a dictation", () => {
   it("fails when the connection breaks, unless the browser understands it", () => {
     const host = walk([begin("1"), { type: "recording", id: "1" }, { type: "lost" }]);
     expect(host.state).toMatchObject({ at: "failed" });
+    expect(walk([begin("1"), { type: "granted", id: "1" }, { type: "lost" }]).state.at).toBe("failed");
+    // Nothing was said, and the host knows of nothing.
+    expect(walk([begin("1"), { type: "lost" }]).state.at).toBe("asking");
     const own: Input = { type: "begin", id: "1", target: "a", by: "browser" };
     expect(walk([own, { type: "recording", id: "1" }, { type: "lost" }]).state.at).toBe("listening");
   });
@@ -178,6 +181,7 @@ function stage(given: Partial<Devices> = {}) {
       hearing = given;
       return { stop: () => given.done("by the browser"), abort: () => undefined };
     },
+    reached: async () => true,
     speech: async () => SPEECH,
     send: (message) => {
       sent.push(message instanceof ArrayBuffer ? "sound" : message);
@@ -246,6 +250,24 @@ describe("the dictator", () => {
     for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
     expect(late.closed).toBe(true);
     expect(sent).toEqual([]);
+  });
+
+  it("waits for a host that is on its way back, and says so when it does not come", async () => {
+    let settle: (reached: boolean) => void = () => undefined;
+    const { dictator, sent, recordings, until } = stage({
+      reached: () => new Promise((resolve) => (settle = resolve)),
+    });
+    dictator.begin("field");
+    dictator.lost();
+    expect(dictator.state.at).toBe("asking");
+    settle(true);
+    await until("listening");
+    expect(types(sent)).toEqual(["dictation_start"]);
+    dictator.begin("field");
+    settle(false);
+    await until("failed");
+    expect(dictator.state).toMatchObject({ reason: expect.stringMatching(/^The host is away/) });
+    expect(recordings.map(({ closed }) => closed)).toEqual([true]);
   });
 
   it("fails in plain words, closes the microphone and puts nothing when the host is away", async () => {

@@ -7,7 +7,7 @@ import type { Hearing, Listening } from "./browser-recogniser";
 import type { Recording } from "./microphone";
 import { levelOf, PORTION, RATE } from "./resampler";
 import { type By, type Effect, IDLE, type Input, isActive, type Offer, type State, step } from "./state";
-import { type Browser, obstacle, refusal } from "./trouble";
+import { AWAY, type Browser, obstacle, refusal } from "./trouble";
 
 /** What is needed of a browser and of the host. */
 export interface Devices {
@@ -16,6 +16,8 @@ export interface Devices {
   granted(): Promise<boolean>;
   hasRecogniser(): boolean;
   listen(language: string, hearing: Hearing): Listening;
+  /** Waits a moment for a host that is away; `false` if it did not come. */
+  reached(): Promise<boolean>;
   /** Asks the host whether it understands speech. */
   speech(): Promise<SpeechState>;
   /** Tells the host; `false` if there is no connection. */
@@ -132,6 +134,7 @@ export class Dictator {
     const trouble = (reason: string, offer: Offer = "none") => this.#take({ type: "trouble", id, reason, offer });
     const blocked = obstacle(this.devices.browser());
     if (blocked !== null) return trouble(blocked);
+    if (!(await this.devices.reached())) return trouble(AWAY);
     try {
       if (this.speech?.available !== true) this.speech = await this.devices.speech();
     } catch (error) {

@@ -97,6 +97,8 @@ export function step(state: State, input: Input): readonly [State, readonly Effe
       return over(state, IDLE);
     case "lost":
       if (!isActive(state) || state.by === "browser") return [state, []];
+      // The host knows of nothing yet that could be lost.
+      if (state.at === "asking" && !state.begun) return [state, []];
       return [{ at: "failed", target: state.target, reason: LOST, offer: "none" }, [{ type: "close" }]];
     case "gone":
       return state.at !== "idle" && state.target === input.target ? over(state, IDLE) : [state, []];

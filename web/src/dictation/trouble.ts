@@ -11,6 +11,9 @@ export interface Browser {
 
 const UNTOUCHED = "Your text is as it was.";
 
+/** Nobody is there who would understand. */
+export const AWAY = `The host is away, and it is the one who understands. Try again when it is back. ${UNTOUCHED}`;
+
 /** Why this page cannot even ask for a microphone; null if it can. */
 export function obstacle({ secure, microphones, touch }: Browser): string | null {
   if (!secure) {

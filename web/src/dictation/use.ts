@@ -13,6 +13,9 @@ import { IDLE, isActive, type State } from "./state";
 /** Where the chosen language is kept. */
 export const LANGUAGE = "dictation.language";
 
+/** A host that is started anew is back before this. */
+const PATIENCE_MS = 5_000;
+
 /** The one dictator of the page. */
 export const dictator = new Dictator({
   browser: () => ({
@@ -24,6 +27,7 @@ export const dictator = new Dictator({
   granted: isGranted,
   hasRecogniser,
   listen,
+  reached: () => store.reached(PATIENCE_MS),
   speech: api.speech,
   send: (message) => store.connection.speak(message),
   name: freshName,
