@@ -6,7 +6,7 @@
 //!
 //! # Layout
 //! * `folder`, `schema` – the folder, its lock and the file; versions
-//! * `queue`, `writer`, `readers` – how work gets to the database
+//! * `queue`, `writer`, `wal`, `readers` – how work gets to the database
 //! * `batch`, `removal` – events in, sessions out
 //! * `sessions`, `history`, `search`, `money`, `questions`, `commands`, `settings` – what is asked of it
 
@@ -28,6 +28,7 @@ mod sessions;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod wal;
 mod words;
 mod writer;
 
@@ -48,6 +49,7 @@ use self::batch::Rows;
 use self::error::Fault;
 use self::queue::Queue;
 use self::readers::Readers;
+use self::wal::Wal;
 use self::writer::{Append, Change, Writer};
 
 /// A host's memory. A clone is the same store.
@@ -79,7 +81,8 @@ impl Store {
             begin(&connection).map_err(|error| Fault::from(error).during("open the database"))?;
         let queue = Arc::new(Queue::default());
         let (ending, ended) = watch::channel(());
-        let writer = Writer { queue: Arc::clone(&queue), connection, lock, ended: ending };
+        let (wal, queue_too) = (Wal::of(&path), Arc::clone(&queue));
+        let writer = Writer { queue: queue_too, connection, wal, lock, ended: ending };
         std::thread::Builder::new()
             .name("store".to_owned())
             .spawn(move || writer.run())

@@ -84,16 +84,20 @@ async fn a_rejection_tells_the_model_why(version: &str) {
     stage.end(editor, agent).await;
 }
 
+/// Somebody else allows what is asked.
+async fn answered_in_the_page(stage: &Stage, session: &str, allow: Allow) {
+    let page = stage.client("page");
+    let open = page.desk().await.unwrap().pop().expect("an open question");
+    let answer = Answer { pending_id: open.request.pending_id, verdict: Verdict::Allow(allow) };
+    page.command(Some(&session.into()), answer).await.unwrap();
+}
+
 async fn the_first_answer_wins_and_the_other_card_goes(version: &str) {
     let stage = Stage::new(version, vec![touch("x"), Reply::text("done")]).await;
     let (mut editor, session, agent) = stage.opened().await;
     let prompt = editor.prompt(&session, "go");
     let asked = editor.asked_for("session/request_permission").await;
-    let page = stage.client("page");
-    let open = page.desk().await.unwrap().pop().expect("an open question");
-    let verdict = Verdict::Allow(Allow::default());
-    let answer = Answer { pending_id: open.request.pending_id, verdict };
-    page.command(Some(&session.as_str().into()), answer).await.unwrap();
+    answered_in_the_page(&stage, &session, Allow::default()).await;
     let taken_back = editor.until(|message| message["method"] == "$/cancel_request").await;
     assert_eq!(taken_back["params"]["requestId"], asked["id"]);
     // Too late, and of no consequence.
@@ -108,12 +112,9 @@ async fn what_was_changed_before_it_was_allowed_is_shown_before_it_is_done(versi
     let (mut editor, session, agent) = stage.opened().await;
     let prompt = editor.prompt(&session, "go");
     let asked = editor.asked_for("session/request_permission").await;
-    let page = stage.client("page");
-    let open = page.desk().await.unwrap().pop().expect("an open question");
     let input = json!({ "command": "touch y", "description": "Make another file" });
-    let verdict = Verdict::Allow(Allow { input: Some(Json::of(&input)), remember: Vec::new() });
-    let answer = Answer { pending_id: open.request.pending_id, verdict };
-    page.command(Some(&session.as_str().into()), answer).await.unwrap();
+    let allow = Allow { input: Some(Json::of(&input)), remember: Vec::new() };
+    answered_in_the_page(&stage, &session, allow).await;
     assert_eq!(editor.answered(prompt).await.unwrap()["stopReason"], "end_turn");
     assert!(stage.sandbox.places().workspace.join("y").exists());
 

@@ -27,25 +27,27 @@ pub(super) fn of(content: &ItemContent) -> String {
 }
 
 fn add_tool(text: &mut Text, tool: &ToolItem) {
-    text.add(&tool.tool_name);
+    if !tool.tool_title.starts_with(&tool.tool_name) {
+        text.add(&tool.tool_name);
+    }
     text.add(&tool.tool_title);
     text.add_some(tool.message.as_ref());
     match &tool.normalized {
         None => {}
-        Some(Normalized::ModifyFile(file)) => text.add(&file.file_path),
-        Some(Normalized::ReadFile(file)) => text.add(&file.file_path),
+        Some(Normalized::ModifyFile(file)) => text.add_new(&file.file_path),
+        Some(Normalized::ReadFile(file)) => text.add_new(&file.file_path),
         Some(Normalized::CodeSearch(search)) => {
             for part in [&search.query, &search.pattern, &search.path, &search.glob] {
                 text.add_some(part.as_ref());
             }
         }
         Some(Normalized::ShellExec(shell)) => {
-            text.add(&shell.command);
-            text.add_some(shell.description.as_ref());
+            text.add_new(&shell.command);
+            text.add_new(shell.description.as_deref().unwrap_or_default());
         }
-        Some(Normalized::HttpRequest(request)) => text.add(&request.url),
+        Some(Normalized::HttpRequest(request)) => text.add_new(&request.url),
         Some(Normalized::SubagentTask(task)) => {
-            text.add(&task.description);
+            text.add_new(&task.description);
             text.add(&task.prompt);
         }
         Some(Normalized::CreateTask(task)) => {
@@ -121,6 +123,13 @@ impl Text {
         }
     }
 
+    /// Adds what does not stand there already: a title often has it.
+    fn add_new(&mut self, part: &str) {
+        if !self.joined.contains(part.trim()) {
+            self.add(part);
+        }
+    }
+
     fn add_some(&mut self, part: Option<&String>) {
         if let Some(part) = part {
             self.add(part);
@@ -138,3 +147,32 @@ const OUTPUT: usize = 4 * 1024;
 
 /// How much of anything is searched.
 const WHOLE: usize = 256 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use jackfield_api::normalized::ModifyFile;
+    use jackfield_api::tool::ToolStatus;
+
+    use super::*;
+
+    #[test]
+    fn what_a_tools_title_says_is_there_once() {
+        let tool = |name: &str, title: &str| {
+            let file = ModifyFile { file_path: "/src/main.rs".to_owned(), mutations: Vec::new() };
+            of(&ItemContent::Tool(Box::new(ToolItem {
+                tool_call_id: "1".into(),
+                tool_name: name.to_owned(),
+                tool_title: title.to_owned(),
+                tool_status: ToolStatus::Complete,
+                bytes: 0,
+                normalized: Some(Normalized::ModifyFile(Box::new(file))),
+                input: None,
+                output: None,
+                message: None,
+            })))
+        };
+        assert_eq!(tool("Edit", "Edit /src/main.rs"), "Edit /src/main.rs");
+        assert_eq!(tool("Edit", "Edit main.rs"), "Edit main.rs\n/src/main.rs");
+        assert_eq!(tool("Write", "Make a file"), "Write\nMake a file\n/src/main.rs");
+    }
+}

@@ -15,12 +15,14 @@ use crate::store::batch::Rows;
 use crate::store::error::{AppendError, Fault, StoreError};
 use crate::store::folder::Lock;
 use crate::store::queue::{Job, Queue};
+use crate::store::wal::Wal;
 use crate::store::{removal, schema};
 
 /// The thread's own things, dropped in this order.
 pub(super) struct Writer {
     pub(super) queue: Arc<Queue>,
     pub(super) connection: Connection,
+    pub(super) wal: Wal,
     pub(super) lock: Lock,
     /// Gone when everything is.
     pub(super) ended: watch::Sender<()>,
@@ -32,12 +34,19 @@ impl Writer {
         let mut stopped = None;
         // An earlier host may have left something to clear away.
         let mut clearing = true;
+        let mut is_used = false;
         let mut last_pieces = 0..LAST_PIECES;
         while let Some(jobs) = if clearing { Some(self.queue.take()) } else { self.queue.wait() } {
             clearing = if jobs.is_empty() {
                 // A host that ends leaves what is too much to the next.
-                self.clear(&mut stopped) && !(self.queue.is_closed() && last_pieces.next().is_none())
+                if self.queue.is_closed() {
+                    self.clear(&mut stopped) && last_pieces.next().is_some()
+                } else {
+                    let may = is_used && stopped.is_none();
+                    self.clear(&mut stopped) || (may && self.wal.lengthen(&mut self.connection))
+                }
             } else {
+                is_used = true;
                 self.commit(jobs, &mut stopped)
             };
             self.checkpoint(&mut stopped);
@@ -46,7 +55,7 @@ impl Writer {
             // What does not fit is taken in by the next host.
             let _ = self.take_in("TRUNCATE");
         }
-        let Self { queue: _, connection, lock, ended } = self;
+        let Self { queue: _, connection, wal: _, lock, ended } = self;
         drop(connection);
         drop(lock);
         drop(ended);

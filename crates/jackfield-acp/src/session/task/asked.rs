@@ -239,6 +239,14 @@ impl Task {
         }
     }
 
+    /// Tells of another mode, before the answer to whoever chose it: its event may have done so already, and editors
+    /// see the same in either case.
+    fn show_mode(&mut self, mode: &str) {
+        let told = self.settings.set_mode(mode);
+        self.tell(told);
+        self.flush();
+    }
+
     fn ordered(&mut self, purpose: Purpose, result: Result<Reply, ClientError>) {
         let peer = self.connection.peer.clone();
         match (purpose, result) {
@@ -252,15 +260,12 @@ impl Task {
             (Purpose::Prompt(prompt), Err(error)) => self.prompts.refused(&prompt.uuid, error.to_string()),
             (Purpose::Restart, _) => {}
             (Purpose::Mode(id, mode), Ok(_)) => {
-                // The answer says it; the update is for other places in the editor.
-                let told = self.settings.set_mode(&mode);
+                self.show_mode(&mode);
                 peer.respond(&id, Ok(SetSessionModeResponse::new()));
-                self.tell(told);
             }
             (Purpose::ModeOption(id, mode), Ok(_)) => {
-                let told = self.settings.set_mode(&mode);
+                self.show_mode(&mode);
                 peer.respond(&id, Ok(SetSessionConfigOptionResponse::new(self.settings.options())));
-                self.tell(told);
             }
             (Purpose::Model(id, model), Ok(_)) => {
                 drop(self.settings.set_model(&model));
