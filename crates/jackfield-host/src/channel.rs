@@ -56,6 +56,8 @@ pub(crate) enum Ask {
     Record(oneshot::Sender<SessionRecord>),
     /// Starts a run, so that the first prompt need not wait for it.
     Warm,
+    /// Ends the run if it does nothing: another session needs its room.
+    Yield,
     /// Ends the run and everything else; answered when all is on disk.
     End(Ending, oneshot::Sender<()>),
 }
@@ -134,6 +136,12 @@ impl Channel {
         let (to, from) = oneshot::channel();
         self.asks.send(Ask::Record(to)).await.ok()?;
         from.await.ok()
+    }
+
+    /// Ends its run if it does nothing.
+    pub(crate) async fn yield_run(&self) {
+        // One that has just gone has no run.
+        let _ = self.asks.send(Ask::Yield).await;
     }
 
     /// Starts a run, so that the first prompt need not wait for it.

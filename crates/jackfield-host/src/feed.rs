@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use jackfield_api::host::{DeskEntry, SessionSummary};
@@ -24,8 +25,13 @@ pub(crate) struct Feed {
 struct Known {
     version: u64,
     sessions: BTreeMap<SessionId, Entry>,
+    /// Those that have taken room for a run and have not told anything since.
+    starting: BTreeMap<SessionId, Instant>,
     rate_limit: Option<RateLimit>,
 }
+
+/// How long a session is counted that never told that it runs: it was refused for another reason.
+const STARTING: Duration = Duration::from_secs(10);
 
 /// How many sessions stand how.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -47,6 +53,19 @@ struct Entry {
     encoded: Bytes,
     /// When each open question was asked.
     asked: BTreeMap<PendingId, Timestamp>,
+    /// It was asked to end its run, for the sake of another, and has not said anything since.
+    yields: bool,
+}
+
+/// Whether one more session may have a run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// There is room.
+    Free,
+    /// There is, once this session, which does nothing, has ended its run.
+    Of(SessionId),
+    /// All that run work.
+    None,
 }
 
 impl Feed {
@@ -54,13 +73,14 @@ impl Feed {
     pub(crate) fn tell(&self, summary: SessionSummary, asked: BTreeMap<PendingId, Timestamp>) {
         let encoded = serde_json::to_vec(&summary).unwrap_or_default().into();
         let id = summary.session_id.clone();
-        self.put(id, Entry { version: 0, summary: Some(summary), encoded, asked });
+        self.put(id, Entry { version: 0, summary: Some(summary), encoded, asked, yields: false });
     }
 
     /// A session is no more.
     pub(crate) fn delete(&self, id: &SessionId) {
         let encoded = serde_json::to_vec(id).unwrap_or_default().into();
-        self.put(id.clone(), Entry { version: 0, summary: None, encoded, asked: BTreeMap::new() });
+        let asked = BTreeMap::new();
+        self.put(id.clone(), Entry { version: 0, summary: None, encoded, asked, yields: false });
     }
 
     fn put(&self, id: SessionId, entry: Entry) {
@@ -68,6 +88,7 @@ impl Feed {
             let mut known = self.lock();
             known.version += 1;
             let version = known.version;
+            known.starting.remove(&id);
             known.sessions.insert(id, Entry { version, ..entry });
             version
         };
@@ -79,12 +100,26 @@ impl Feed {
         self.lock().sessions.get(id)?.summary.clone()
     }
 
-    /// How many sessions have a run.
-    pub(crate) fn running(&self) -> usize {
-        let runs = |entry: &&Entry| {
-            entry.summary.as_ref().is_some_and(|summary| summary.state != SessionState::Ended)
-        };
-        self.lock().sessions.values().filter(runs).count()
+    /// Whether one more session may have a run, where so many may.
+    pub(crate) fn room(&self, most: usize) -> Room {
+        self.lock().room(most)
+    }
+
+    /// The same for one that is about to have it: from now on it is counted, and whoever's room it was is not, and is
+    /// not asked again.
+    pub(crate) fn take_room(&self, most: usize, taker: &SessionId) -> Room {
+        let mut known = self.lock();
+        known.starting.retain(|_, since| since.elapsed() < STARTING);
+        let room = known.room(most);
+        if let Room::Of(id) = &room
+            && let Some(entry) = known.sessions.get_mut(id)
+        {
+            entry.yields = true;
+        }
+        if room != Room::None {
+            known.starting.insert(taker.clone(), Instant::now());
+        }
+        room
     }
 
     /// How many sessions stand how, how many prompts wait in them, and how many questions are open.
@@ -133,6 +168,21 @@ impl Feed {
 
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn room(&self, most: usize) -> Room {
+        let staying = self.sessions.values().filter(|entry| !entry.yields);
+        let summaries = staying.filter_map(|entry| entry.summary.as_ref());
+        let running: Vec<_> = summaries.filter(|summary| summary.state != SessionState::Ended).collect();
+        let starting = self.starting.values().filter(|since| since.elapsed() < STARTING).count();
+        if running.len() + starting < most {
+            return Room::Free;
+        }
+        let idle = running.into_iter().filter(|summary| summary.state == SessionState::Idle);
+        let longest = idle.min_by_key(|summary| summary.updated_at);
+        longest.map_or(Room::None, |summary| Room::Of(summary.session_id.clone()))
     }
 }
 
@@ -201,4 +251,40 @@ fn frame(sessions: &[Bytes], deleted: &[Bytes]) -> Bytes {
     }
     frame.extend_from_slice(b"]}");
     frame.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tell(feed: &Feed, id: &str, state: SessionState, updated_at: u64) {
+        let mut summary = SessionSummary::new(id.into(), "/", Timestamp(0));
+        (summary.state, summary.updated_at) = (state, Timestamp(updated_at));
+        feed.tell(summary, BTreeMap::new());
+    }
+
+    #[test]
+    fn who_has_been_idle_the_longest_makes_room_and_who_works_does_not() {
+        let feed = Feed::default();
+        tell(&feed, "over", SessionState::Ended, 1);
+        tell(&feed, "works", SessionState::Running, 2);
+        assert_eq!(feed.room(2), Room::Free);
+        tell(&feed, "idle", SessionState::Idle, 4);
+        tell(&feed, "longer", SessionState::Idle, 3);
+        assert_eq!(feed.room(4), Room::Free);
+        assert_eq!(feed.room(3), Room::Of("longer".into()));
+        // Each gives its room away once.
+        assert_eq!(feed.take_room(3, &"a".into()), Room::Of("longer".into()));
+        assert_eq!(feed.take_room(3, &"b".into()), Room::Of("idle".into()));
+        assert_eq!(feed.take_room(3, &"c".into()), Room::None);
+        // Those that have it are not counted twice when they tell of themselves.
+        tell(&feed, "a", SessionState::Running, 5);
+        tell(&feed, "b", SessionState::Ended, 5);
+        assert_eq!(feed.room(3), Room::Free);
+        // One that has found something to do in the meantime counts again.
+        tell(&feed, "longer", SessionState::Running, 5);
+        tell(&feed, "idle", SessionState::Ended, 5);
+        assert_eq!(feed.room(3), Room::None);
+        assert_eq!(feed.room(4), Room::Free);
+    }
 }

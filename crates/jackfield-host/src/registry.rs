@@ -46,6 +46,11 @@ impl Registry {
         self.loaded.lock().await.iter().map(|(id, channel)| (id.clone(), channel.clone())).collect()
     }
 
+    /// A session, if it is loaded.
+    pub(crate) async fn get(&self, id: &SessionId) -> Option<Channel> {
+        self.loaded.lock().await.get(id).cloned()
+    }
+
     pub(crate) async fn insert(&self, id: SessionId, channel: Channel) {
         self.loaded.lock().await.insert(id, channel);
     }

@@ -28,6 +28,7 @@ with_both_clis![
     conversations_of_the_cli_are_taken_in_and_go_on,
     a_prompt_that_meets_a_run_that_ends_begins_the_next_one,
     f3_a_cli_is_told_nothing_before_the_disk_knows_of_its_run,
+    a_session_that_does_nothing_makes_room_for_another_and_goes_on_later,
 ];
 
 fn said(body: &serde_json::Value) -> String {
@@ -132,6 +133,34 @@ async fn f3_a_cli_is_told_nothing_before_the_disk_knows_of_its_run(version: &str
     given.unwrap();
     follower.completed().await;
     assert!(lines().await.iter().any(|line| line.text.contains("hello there")));
+    stage.host.close().await;
+}
+
+async fn a_session_that_does_nothing_makes_room_for_another_and_goes_on_later(version: &str) {
+    let asks = Reply::tool_use("Bash", json!({ "command": "touch x", "description": "Make a file" }));
+    let replies = vec![Reply::text("one"), asks, Reply::text("three")];
+    let stage = Stage::with(version, replies, |settings| settings.max_running = 1).await;
+    // Only one of them can be ready before it is asked anything.
+    let (first, second) = (stage.session().await, stage.session().await);
+    let mut follower = stage.follow(&first).await;
+    give(&stage.host, Some(&first), prompt("one")).await.unwrap();
+    follower.completed().await;
+    // It does nothing, and makes room.
+    let mut other = stage.follow(&second).await;
+    give(&stage.host, Some(&second), prompt("two")).await.unwrap();
+    follower.until(|body| matches!(body, Body::RunEnded(_))).await;
+    let asked = other.until(|body| matches!(body, Body::PermissionRequest(_))).await;
+    // That one waits for an answer, and does not.
+    let refused = give(&stage.host, Some(&first), prompt("three")).await.unwrap_err();
+    assert_eq!(refused.code, RejectionCode::NotNow);
+    assert!(refused.reason.contains("1 sessions are at work"), "{}", refused.reason);
+    let Body::PermissionRequest(request) = asked.body else { unreachable!() };
+    let verdict = Verdict::Deny(Deny { message: "no".to_owned(), interrupt: true });
+    give(&stage.host, Some(&second), Answer { pending_id: request.pending_id, verdict }).await.unwrap();
+    other.completed().await;
+    give(&stage.host, Some(&first), prompt("three")).await.unwrap();
+    follower.completed().await;
+    other.until(|body| matches!(body, Body::RunEnded(_))).await;
     stage.host.close().await;
 }
 

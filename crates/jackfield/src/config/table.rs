@@ -186,7 +186,8 @@ pub(crate) const SETTINGS: &[Setting] = &[
         "limits.max_running_sessions",
         Kind::Whole(1, 1000),
         Unset::Value("20"),
-        "How many sessions may have a CLI running at the same time; each takes about 120 MB of memory.",
+        "How many sessions may have a CLI running at the same time; each takes about 120 MB of memory. If that is not \
+         enough, the one that has done nothing for the longest is closed; the next prompt resumes it.",
     ),
     Setting::new(
         "limits.idle_minutes",

@@ -1,6 +1,7 @@
 //! What a session's task does with a command: at once, by the run, or not at all.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use jackfield_api::command::{Command, Prompt, Rejection, RejectionCode, RewindScope};
@@ -10,6 +11,7 @@ use tokio::time::Instant;
 use super::{Ask, Effect, Ending, Finished, From, Run, Task};
 use crate::channel::{Answer, gone, reject, run};
 use crate::client::Client;
+use crate::feed::Room;
 use crate::settings::Bypass;
 
 impl Task {
@@ -28,8 +30,18 @@ impl Task {
                 // A CLI is told its trace when it is started; it is the prompt that brings it.
                 let traced = self.observed.as_ref().is_some_and(|observed| observed.traces());
                 let free = matches!(self.run, Run::None) && self.ending.is_none() && !traced;
-                if free && self.refuse_prompt().is_none() {
+                // Nobody has to make room for what was not asked for yet.
+                let room = || self.shared.feed.room(self.shared.settings.max_running);
+                if free && room() == Room::Free && self.refuse_prompt().is_none() {
                     self.start(From::Last, Vec::new());
+                }
+            }
+            Ask::Yield => {
+                if self.is_idle() {
+                    self.close(None);
+                } else {
+                    // It has found something to do.
+                    self.shared.feed.tell(self.book.record.summary.clone(), self.book.asked_at());
                 }
             }
             Ask::End(ending, done) => {
@@ -188,13 +200,31 @@ impl Task {
             let reason = format!("the session's budget of ${budget} is used up; raise it to go on");
             return Some(reject(RejectionCode::Forbidden, reason));
         }
-        let starts = matches!(self.run, Run::None);
-        if starts && self.shared.feed.running() >= self.shared.settings.max_running {
-            let most = self.shared.settings.max_running;
-            let reason = format!("{most} sessions run already; close one of them first");
-            return Some(reject(RejectionCode::NotNow, reason));
+        if matches!(self.run, Run::None) { self.refuse_run() } else { None }
+    }
+
+    /// Why no run may begin now. If it may, its room is taken, and whoever has to leave for it is asked to.
+    fn refuse_run(&self) -> Option<Rejection> {
+        let most = self.shared.settings.max_running;
+        match self.shared.feed.take_room(most, &self.book.record.summary.session_id) {
+            Room::Free => None,
+            Room::Of(idle) => {
+                let shared = Arc::clone(&self.shared);
+                tokio::spawn(async move {
+                    if let Some(channel) = shared.registry.get(&idle).await {
+                        channel.yield_run().await;
+                    }
+                });
+                None
+            }
+            Room::None => {
+                let reason = format!(
+                    "{most} sessions are at work, and no more may be (`limits.max_running_sessions`); \
+                     wait for one of them, or close it"
+                );
+                Some(reject(RejectionCode::NotNow, reason))
+            }
         }
-        None
     }
 
     /// Hands a command to the run.
