@@ -37,7 +37,7 @@ pub(crate) struct Socket {
     pub(crate) closed: Option<u16>,
     /// Where the log of a session begins, if it is not at its first event.
     begun: BTreeMap<SessionId, Seq>,
-    read: BTreeMap<SessionId, usize>,
+    read: BTreeMap<SessionId, Seq>,
 }
 
 impl Socket {
@@ -186,11 +186,12 @@ impl Socket {
         loop {
             let read = self.read.entry(session_id.clone()).or_default();
             let events = self.log.get(session_id).map_or(&[][..], Vec::as_slice);
-            if let Some(at) = events[*read..].iter().position(|event| found(&event.body)) {
-                *read += at + 1;
-                return events[*read - 1].clone();
+            let new = &events[events.partition_point(|event| event.seq <= *read)..];
+            if let Some(event) = new.iter().find(|event| found(&event.body)) {
+                *read = event.seq;
+                return event.clone();
             }
-            *read = events.len();
+            *read = new.last().map_or(*read, |event| event.seq);
             let tail: Vec<_> = events.iter().rev().take(8).map(|event| event.body.tag()).collect();
             assert!(self.step().await.is_some(), "it ended ({:?}) behind {tail:?}", self.closed);
         }
@@ -198,7 +199,7 @@ impl Socket {
 
     /// Looks at no event up to this one.
     pub(crate) fn skip(&mut self, session_id: &SessionId, upto: Seq) {
-        self.read.insert(session_id.clone(), usize::try_from(upto.0).unwrap());
+        self.read.insert(session_id.clone(), upto);
     }
 
     pub(crate) async fn completed(&mut self, session_id: &SessionId) -> Event {
