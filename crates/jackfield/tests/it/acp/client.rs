@@ -109,20 +109,6 @@ impl Client {
         }
     }
 
-    /// Waits until what was said behind the first so many updates, in however many pieces, is this.
-    pub(super) async fn text(&mut self, behind: usize, whole: &str) {
-        loop {
-            let updates = self.updates[behind..].iter().map(|told| &told["update"]);
-            let pieces = updates.filter(|update| update["sessionUpdate"] == "agent_message_chunk");
-            let said: String = pieces.filter_map(|update| update["content"]["text"].as_str()).collect();
-            if said == whole {
-                return;
-            }
-            assert!(whole.starts_with(&said), "{said}");
-            self.hear("the rest of a text").await;
-        }
-    }
-
     /// Ends the client, and waits until the agent is gone too.
     pub(super) async fn close(self) {
         let Self { mut child, stdin, mut lines, .. } = self;
