@@ -81,8 +81,8 @@ impl Store {
             begin(&connection).map_err(|error| Fault::from(error).during("open the database"))?;
         let queue = Arc::new(Queue::default());
         let (ending, ended) = watch::channel(());
-        let (wal, queue_too) = (Wal::of(&path), Arc::clone(&queue));
-        let writer = Writer { queue: queue_too, connection, wal, lock, ended: ending };
+        let wal = Wal::of(&path);
+        let writer = Writer { queue: Arc::clone(&queue), connection, wal, lock, ended: ending };
         std::thread::Builder::new()
             .name("store".to_owned())
             .spawn(move || writer.run())

@@ -48,7 +48,7 @@ impl Wal {
             return Ok(true);
         }
         let added = file.write_all_at(&vec![0; PIECE], length).and_then(|()| file.sync_data());
-        // A disk that is full has better use for the room.
+        // A disk that is full has better use for the room. One that fails is told to SQLite too, by its own next sync.
         added.or_else(|error| file.set_len(length).and(Err(error)))?;
         Ok(false)
     }
