@@ -60,7 +60,7 @@ pub(crate) struct Shared {
 impl Host {
     /// Opens the data folder, and closes what a host that died left open.
     pub async fn open(settings: Settings) -> Result<Self, StoreError> {
-        let store = Store::open(&settings.data)?;
+        let store = Store::open_syncing(&settings.data, settings.syncing)?;
         let rules = watch::Sender::new(Arc::new(store.rules().await?));
         let figures = (settings.observe.figures == Counting::On).then(Arc::default);
         let shared = Arc::new(Shared {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::observe::Observe;
-
 use crate::outfit::Outfit;
+use crate::store::Syncing;
 
 /// How a host is set up.
 #[derive(Debug, Clone)]
@@ -39,6 +39,8 @@ pub struct Settings {
     pub after_limit: AfterLimit,
     /// Tools and hooks that sessions of the CLI are given.
     pub outfit: Option<Outfit>,
+    /// When the disk is made to keep what it writes.
+    pub syncing: Syncing,
     /// What watches over its sessions.
     pub observe: Observe,
 }
@@ -72,6 +74,7 @@ impl Settings {
             max_running: 20,
             idle: Some(Duration::from_mins(30)),
             after_limit: AfterLimit::Wait,
+            syncing: Syncing::First,
             observe: Observe::default(),
             outfit: None,
         }

@@ -6,7 +6,7 @@
 //!
 //! # Layout
 //! * `folder`, `schema` – the folder, its lock and the file; versions
-//! * `queue`, `writer`, `wal`, `readers` – how work gets to the database
+//! * `queue`, `writer`, `wal`, `syncing`, `readers` – how work gets to the database
 //! * `batch`, `removal` – events in, sessions out
 //! * `sessions`, `history`, `search`, `money`, `questions`, `commands`, `settings` – what is asked of it
 
@@ -26,6 +26,7 @@ mod schema;
 mod search;
 mod sessions;
 mod settings;
+mod syncing;
 #[cfg(test)]
 mod tests;
 mod wal;
@@ -44,6 +45,7 @@ pub use self::error::{AppendError, StoreError};
 pub use self::history::{LogPage, ResumePoint};
 pub use self::money::CostBy;
 pub use self::sessions::{Archived, SessionQuery, SessionRecord};
+pub use self::syncing::Syncing;
 
 use self::batch::Rows;
 use self::error::Fault;
@@ -70,19 +72,24 @@ impl Store {
     /// Opens the database in a folder, and makes both if they are not there. It belongs to this store alone until it
     /// is closed, or dropped with all its clones.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        Self::open_with(folder, schema::STEPS)
+        Self::open_syncing(folder, Syncing::First)
     }
 
-    fn open_with(folder: &Path, steps: &[&str]) -> Result<Self, StoreError> {
+    /// Opens it likewise, and says when the disk is made to keep what is written.
+    pub fn open_syncing(folder: &Path, syncing: Syncing) -> Result<Self, StoreError> {
+        Self::open_with(folder, schema::STEPS, syncing)
+    }
+
+    fn open_with(folder: &Path, steps: &[&str], syncing: Syncing) -> Result<Self, StoreError> {
         let lock = folder::take(folder)?;
         let path = folder.join("jackfield.db");
-        let connection = schema::open(&path, steps)?;
+        let connection = schema::open(&path, steps, syncing)?;
         let (host_id, opened) =
             begin(&connection).map_err(|error| Fault::from(error).during("open the database"))?;
         let queue = Arc::new(Queue::default());
         let (ending, ended) = watch::channel(());
         let wal = Wal::of(&path);
-        let writer = Writer { queue: Arc::clone(&queue), connection, wal, lock, ended: ending };
+        let writer = Writer::new(Arc::clone(&queue), connection, wal, syncing, lock, ending);
         std::thread::Builder::new()
             .name("store".to_owned())
             .spawn(move || writer.run())

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -74,17 +75,15 @@ impl Queue {
     /// Waits for jobs and takes all that there are, as far as one transaction should go. None when it is
     /// closed and nothing is left.
     pub(super) fn wait(&self) -> Option<Vec<Box<dyn Job>>> {
-        let mut waiting = self.lock();
-        while waiting.jobs.is_empty() && !waiting.closed {
-            waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-        }
-        let group = waiting.take();
+        let waited = self.arrived.wait_while(self.lock(), |waiting| waiting.is_idle());
+        let group = waited.unwrap_or_else(PoisonError::into_inner).take();
         (!group.is_empty()).then_some(group)
     }
 
-    /// Takes what there is, without waiting.
-    pub(super) fn take(&self) -> Vec<Box<dyn Job>> {
-        self.lock().take()
+    /// Takes what there is, or comes within a while; nothing if nothing does.
+    pub(super) fn take_within(&self, patience: Duration) -> Vec<Box<dyn Job>> {
+        let waited = self.arrived.wait_timeout_while(self.lock(), patience, |waiting| waiting.is_idle());
+        waited.unwrap_or_else(PoisonError::into_inner).0.take()
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
@@ -93,6 +92,10 @@ impl Queue {
 }
 
 impl Waiting {
+    fn is_idle(&self) -> bool {
+        self.jobs.is_empty() && !self.closed
+    }
+
     fn take(&mut self) -> Vec<Box<dyn Job>> {
         let mut bytes = 0;
         let mut fits = |job: &dyn Job| {

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::store::error::{Fault, StoreError};
 use crate::store::folder;
+use crate::store::syncing::Syncing;
 
 /// The step that leads to each version, from the first on.
 pub(super) const STEPS: &[&str] =
@@ -25,7 +26,7 @@ const APPLICATION_ID: u32 = 0x4a46_4c44;
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The connection that writes, to a database that has all of `steps` behind it.
-pub(super) fn open(path: &Path, steps: &[&str]) -> Result<Connection, StoreError> {
+pub(super) fn open(path: &Path, steps: &[&str], syncing: Syncing) -> Result<Connection, StoreError> {
     let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
     let newer = |found| StoreError::Newer { path: path.to_owned(), found, known };
 
@@ -60,12 +61,16 @@ pub(super) fn open(path: &Path, steps: &[&str]) -> Result<Connection, StoreError
         return Err(StoreError::Foreign(path.to_owned()));
     }
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(fault)?;
-    // The writer empties the WAL itself, when nobody waits for it.
+    // The writer empties the WAL itself, when nobody waits for it, and syncs it itself where that comes behind.
+    let synchronous = match syncing {
+        Syncing::First => "FULL",
+        Syncing::Behind => "NORMAL",
+    };
     connection
-        .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
+        .execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = 0;
              PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 16777216;",
-        )
+        ))
         .map_err(fault)?;
     if found < known {
         if 0 < found {

@@ -10,8 +10,9 @@ use jackfield_api::{Seq, SessionId, Timestamp};
 use rusqlite::{Connection, ffi};
 use tempfile::TempDir;
 
+use super::error::Fault;
 use super::schema::STEPS;
-use super::{AppendError, Batch, SessionRecord, Store, StoreError};
+use super::{AppendError, Batch, SessionRecord, Store, StoreError, Syncing};
 
 fn record(id: &str) -> SessionRecord {
     let summary =
@@ -48,12 +49,38 @@ async fn stored(store: &Store, session: &SessionId) -> u64 {
 #[tokio::test]
 async fn the_writer_waits_for_the_disk_before_it_tells() {
     let (_folder, store, ..) = open().await;
-    let work = |to: &Connection| {
-        let mode: String = to.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
-        Ok((mode, to.query_row("PRAGMA synchronous", [], |row| row.get::<_, u32>(0))?))
-    };
     // 2 is `FULL`.
-    assert_eq!(store.change(work).await.unwrap(), ("wal".to_owned(), 2));
+    assert_eq!(store.change(modes).await.unwrap(), ("wal".to_owned(), 2));
+}
+
+fn modes(of: &Connection) -> Result<(String, u32), Fault> {
+    let mode = of.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    Ok((mode, of.query_row("PRAGMA synchronous", [], |row| row.get(0))?))
+}
+
+#[tokio::test]
+async fn where_it_is_to_sync_behind_it_tells_first_and_a_sync_that_fails_is_the_end_too() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open_syncing(folder.path(), Syncing::Behind).unwrap();
+    store.create(&record("one")).await.unwrap();
+    // 1 is `NORMAL`.
+    assert_eq!(store.change(modes).await.unwrap(), ("wal".to_owned(), 1));
+    let one = SessionId::from("one");
+    store.append(event(&one, 1, 10)).await.unwrap().unwrap();
+    assert_eq!(stored(&store, &one).await, 1);
+
+    // A log that cannot be synced: all connections have their own open already, and nothing is in their way.
+    let wal = folder.path().join("jackfield.db-wal");
+    std::fs::rename(&wal, folder.path().join("kept")).unwrap();
+    std::fs::create_dir(&wal).unwrap();
+    let mut seq = 2;
+    while store.append(event(&one, seq, 10)).await.unwrap().is_ok() {
+        seq += 1;
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    assert!(matches!(store.append(event(&one, seq, 10)).await.unwrap(), Err(AppendError::Stopped(_))));
+    assert_eq!(stored(&store, &one).await, seq - 1);
+    store.close().await;
 }
 
 #[tokio::test]
@@ -149,7 +176,7 @@ async fn f28_a_database_is_copied_and_then_brought_to_the_next_version() {
 
     let steps: Vec<&str> = STEPS.iter().copied().chain([NEXT]).collect();
     let next = u32::try_from(steps.len()).unwrap();
-    let store = Store::open_with(folder.path(), &steps).unwrap();
+    let store = Store::open_with(folder.path(), &steps, Syncing::First).unwrap();
     assert_eq!(
         (stored(&store, &one).await, store.value("theme").await.unwrap()),
         (1, Some("dark".to_owned()))
@@ -187,7 +214,10 @@ async fn f28_a_step_that_fails_changes_nothing() {
     store.close().await;
     let half = format!("{NEXT} this is not SQL;");
     let steps: Vec<&str> = STEPS.iter().copied().chain([half.as_str()]).collect();
-    assert!(matches!(Store::open_with(folder.path(), &steps), Err(StoreError::Database { .. })));
+    assert!(matches!(
+        Store::open_with(folder.path(), &steps, Syncing::First),
+        Err(StoreError::Database { .. })
+    ));
     let store = Store::open(folder.path()).unwrap();
     assert_eq!(stored(&store, &one).await, 1);
     store.close().await;

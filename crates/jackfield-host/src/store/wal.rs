@@ -30,6 +30,11 @@ impl Wal {
         Self { path: path.into(), is_enough: false }
     }
 
+    /// Makes the disk keep what is in it.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        OpenOptions::new().write(true).open(&self.path)?.sync_data()
+    }
+
     /// Makes it longer by a piece. Says whether there may be more to do; after a failure there is not, since all of
     /// this is only for speed.
     pub(super) fn lengthen(&mut self, connection: &mut Connection) -> bool {

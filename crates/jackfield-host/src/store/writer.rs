@@ -2,11 +2,11 @@
 //!
 //! It takes all that waits, writes it in one transaction, tells everyone, and begins again: under load a group
 //! is what arrived during the last commit, and when idle a batch is committed at once. The one rule it keeps: who is
-//! told that something is stored can rely on it. An error on the way to the disk fails the whole group, and
-//! after a failed fsync, of which nobody knows what it has kept, nothing more is taken.
+//! told that something is stored can rely on it, as far as [`Syncing`] says. An error on the way to the disk fails the
+//! whole group, and after a failed fsync, of which nobody knows what it has kept, nothing more is taken.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, ffi};
 use tokio::sync::{oneshot, watch};
@@ -15,20 +15,34 @@ use crate::store::batch::Rows;
 use crate::store::error::{AppendError, Fault, StoreError};
 use crate::store::folder::Lock;
 use crate::store::queue::{Job, Queue};
+use crate::store::syncing::{Owed, Syncing};
 use crate::store::wal::Wal;
 use crate::store::{removal, schema};
 
 /// The thread's own things, dropped in this order.
 pub(super) struct Writer {
-    pub(super) queue: Arc<Queue>,
-    pub(super) connection: Connection,
-    pub(super) wal: Wal,
-    pub(super) lock: Lock,
+    queue: Arc<Queue>,
+    connection: Connection,
+    wal: Wal,
+    syncing: Syncing,
+    owed: Owed,
+    lock: Lock,
     /// Gone when everything is.
-    pub(super) ended: watch::Sender<()>,
+    ended: watch::Sender<()>,
 }
 
 impl Writer {
+    pub(super) fn new(
+        queue: Arc<Queue>,
+        connection: Connection,
+        wal: Wal,
+        syncing: Syncing,
+        lock: Lock,
+        ended: watch::Sender<()>,
+    ) -> Self {
+        Self { queue, connection, wal, syncing, owed: Owed::default(), lock, ended }
+    }
+
     /// Works until the queue is closed and empty.
     pub(super) fn run(mut self) {
         let mut stopped = None;
@@ -36,8 +50,10 @@ impl Writer {
         let mut clearing = true;
         let mut is_used = false;
         let mut last_pieces = 0..LAST_PIECES;
-        while let Some(jobs) = if clearing { Some(self.queue.take()) } else { self.queue.wait() } {
-            clearing = if jobs.is_empty() {
+        while let Some(jobs) = self.next(clearing) {
+            clearing = if jobs.is_empty() && !clearing {
+                false
+            } else if jobs.is_empty() {
                 // A host that ends leaves what is too much to the next.
                 if self.queue.is_closed() {
                     self.clear(&mut stopped) && last_pieces.next().is_some()
@@ -49,16 +65,38 @@ impl Writer {
                 is_used = true;
                 self.commit(jobs, &mut stopped)
             };
+            if self.owed.patience(Instant::now()) == Some(Duration::ZERO) {
+                self.pay(&mut stopped);
+            }
             self.checkpoint(&mut stopped);
         }
+        self.pay(&mut stopped);
         if stopped.is_none() {
             // What does not fit is taken in by the next host.
             let _ = self.take_in("TRUNCATE");
         }
-        let Self { queue: _, connection, wal: _, lock, ended } = self;
+        let Self { connection, lock, ended, .. } = self;
         drop(connection);
         drop(lock);
         drop(ended);
+    }
+
+    /// What is to be done next: nothing if there is other work, none at the end.
+    fn next(&self, has_work: bool) -> Option<Vec<Box<dyn Job>>> {
+        match self.owed.patience(Instant::now()) {
+            _ if has_work => Some(self.queue.take_within(Duration::ZERO)),
+            Some(patience) if !self.queue.is_closed() => Some(self.queue.take_within(patience)),
+            _ => self.queue.wait(),
+        }
+    }
+
+    /// Makes the disk keep what was told already.
+    fn pay(&mut self, stopped: &mut Option<AppendError>) {
+        let is_owed = self.owed.patience(Instant::now()).is_some() && stopped.is_none();
+        if is_owed && let Err(error) = self.wal.sync() {
+            stop(&error, stopped);
+        }
+        self.owed.paid();
     }
 
     /// Commits a group and tells everyone. Says whether it is stored.
@@ -67,6 +105,9 @@ impl Writer {
             Some(stopped) => Err(stopped.clone()),
             None => self.write(&mut jobs).map_err(|error| failure(&error, stopped)),
         };
+        if came.is_ok() && self.syncing == Syncing::Behind {
+            self.owed.wrote(Instant::now());
+        }
         for job in jobs {
             job.finish(came.clone());
         }
@@ -130,12 +171,15 @@ fn failure(error: &rusqlite::Error, stopped: &mut Option<AppendError>) -> Append
         return AppendError::Full;
     }
     match error.sqlite_extended_error_code() {
-        Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC) => {
-            let end = AppendError::Stopped(format!("the disk failed to keep what was written ({error})"));
-            stopped.insert(end).clone()
-        }
+        Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC) => stop(error, stopped),
         _ => AppendError::Failed(error.to_string()),
     }
+}
+
+/// After a failed sync nobody knows what was kept.
+fn stop(error: &dyn std::error::Error, stopped: &mut Option<AppendError>) -> AppendError {
+    let end = AppendError::Stopped(format!("the disk failed to keep what was written ({error})"));
+    stopped.insert(end).clone()
 }
 
 /// A batch on its way, and who waits for it.

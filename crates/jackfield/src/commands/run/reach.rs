@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use jackfield_api::command::RejectionCode;
 use jackfield_client::{Client, ClientError};
-use jackfield_host::Host;
-use jackfield_host::store::StoreError;
+use jackfield_host::store::{StoreError, Syncing};
+use jackfield_host::{Host, Settings};
 use jackfield_sdk::Environment;
 use tempfile::TempDir;
 use thiserror::Error;
@@ -73,6 +73,11 @@ impl HostFailure {
     }
 }
 
+/// How a host of this process is set up: whoever is told anything is at the other end of this process's pipes.
+fn own_settings(config: &Config, environment: &Environment) -> Result<Settings, Failure> {
+    Ok(Settings { syncing: Syncing::Behind, ..settings(config, environment)? })
+}
+
 /// A host, and a way to it.
 #[derive(Debug)]
 pub(crate) struct Reached {
@@ -102,7 +107,7 @@ impl Reached {
             if let Some(client) = Client::running(folder, name).await.map_err(HostFailure::Client)? {
                 return Ok(Self { client, own: None });
             }
-            match Host::open(settings(config, environment)?).await {
+            match Host::open(own_settings(config, environment)?).await {
                 Ok(host) => return Ok(Self::own(host, name, None)),
                 // It may be just beginning, or just ending.
                 Err(StoreError::InUse { .. }) if Instant::now() < until => sleep(AGAIN).await,
@@ -121,7 +126,7 @@ impl Reached {
         let folder = tempfile::Builder::new().prefix("jackfield-").tempdir().map_err(HostFailure::Private)?;
         let mut config = config.clone();
         config.data.folder = Some(folder.path().to_owned());
-        let host = Host::open(settings(&config, environment)?).await.map_err(HostFailure::Store)?;
+        let host = Host::open(own_settings(&config, environment)?).await.map_err(HostFailure::Store)?;
         Ok(Self::own(host, name, Some(folder)))
     }
 
