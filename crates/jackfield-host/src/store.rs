@@ -7,7 +7,7 @@
 //! # Layout
 //! * `folder`, `schema` – the folder, its lock and the file; versions
 //! * `queue`, `writer`, `wal`, `syncing`, `readers` – how work gets to the database
-//! * `batch`, `removal` – events in, sessions out
+//! * `batch`, `index`, `removal` – events in, sessions out
 //! * `sessions`, `history`, `search`, `money`, `questions`, `commands`, `settings` – what is asked of it
 
 mod batch;
@@ -16,6 +16,7 @@ mod commands;
 mod error;
 mod folder;
 mod history;
+mod index;
 mod money;
 mod packed;
 mod questions;

@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::store::column::{integer, json, seq};
 use crate::store::error::{AppendError, StoreError};
 use crate::store::sessions::SummaryRow;
-use crate::store::{packed, words};
+use crate::store::{index, packed, words};
 
 /// Events of one session in a row, and what follows from them.
 #[derive(Debug, Clone)]
@@ -216,7 +216,6 @@ impl Rows {
     }
 
     fn write_items(&self, to: &Connection, session: i64) -> rusqlite::Result<()> {
-        let mut numbers = Vec::with_capacity(self.items.len());
         for row in &self.items {
             let number: i64 = to
                 .prepare_cached(
@@ -225,17 +224,7 @@ impl Rows {
                      RETURNING number",
                 )?
                 .query_row(params![session, row.seq, row.at, row.kind, row.item], |row| row.get(0))?;
-            numbers.push(number);
-        }
-        // Behind all of them: before each statement that can be undone by itself, as those above, the index of words
-        // writes out what it has gathered, and what it writes alone it must merge again.
-        for (row, number) in self.items.iter().zip(numbers) {
-            if row.text.is_empty() {
-                to.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([number])?;
-            } else {
-                to.prepare_cached("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?
-                    .execute(params![number, row.text])?;
-            }
+            index::note(to, number, &row.text)?;
         }
         Ok(())
     }

@@ -6,6 +6,8 @@
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
+use crate::store::index;
+
 /// Removes a session from all lists. There may be none.
 pub(super) fn remove(from: &Connection, id: &str) -> rusqlite::Result<()> {
     let session: Option<i64> = from
@@ -41,7 +43,7 @@ pub(super) fn clear_some(connection: &mut Connection) -> rusqlite::Result<bool> 
         .query_map([session, PIECE], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for &item in &items {
-        transaction.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([item])?;
+        index::remove(&transaction, item)?;
         transaction.prepare_cached("DELETE FROM item WHERE number = ?1")?.execute([item])?;
     }
     let pages = transaction

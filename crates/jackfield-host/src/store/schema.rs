@@ -16,8 +16,12 @@ use crate::store::folder;
 use crate::store::syncing::Syncing;
 
 /// The step that leads to each version, from the first on.
-pub(super) const STEPS: &[&str] =
-    &[include_str!("schema/v1.sql"), include_str!("schema/v2.sql"), include_str!("schema/v3.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("schema/v1.sql"),
+    include_str!("schema/v2.sql"),
+    include_str!("schema/v3.sql"),
+    include_str!("schema/v4.sql"),
+];
 
 /// `JFLD`: says to SQLite's tools, and to us, whose file it is.
 const APPLICATION_ID: u32 = 0x4a46_4c44;
@@ -97,6 +101,8 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
     connection.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2048;")?;
+    // Otherwise a statement whose plan might be another one for another value is compiled anew each time it is used.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }

@@ -9,12 +9,17 @@ use rusqlite::{Connection, params};
 use crate::store::Store;
 use crate::store::column::{seq, time};
 use crate::store::error::{Fault, StoreError};
+use crate::store::index;
 
 impl Store {
     /// Items in which all words of the query are, the best first: what fits well, and of that the newer.
     pub async fn search(&self, query: &str, limit: u32) -> Result<SearchHits, StoreError> {
         let Some(expression) = expression(query) else { return Ok(SearchHits { hits: Vec::new() }) };
         let limit = limit.min(MOST) as usize;
+        if self.read("search", |from| Ok(index::is_behind(from)?)).await? {
+            // A store that takes nothing more is searched as it is.
+            let _ = self.change(|to| Ok(index::take_in_all(to)?)).await;
+        }
         self.read("search", move |from| search(from, &expression, limit)).await
     }
 }

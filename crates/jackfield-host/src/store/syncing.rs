@@ -1,7 +1,7 @@
-//! When the disk is made to keep what was written to it.
+//! When the disk is made to keep what was written to it, and when the writer does what was put off.
 //!
 //! What is written survives the process in any case; only a power cut takes what the disk has not kept. The one rule
-//! kept here: what is owed to the disk is paid as soon as nobody waits, and soon in any case.
+//! kept here: what was put off is done as soon as nobody waits, and soon in any case.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// How long it is put off at most.
 const LONGEST: Duration = Duration::from_millis(100);
 
-/// What was told before the disk was made to keep it.
+/// What the writer has put off: to sync what was told already, to take in words.
 #[derive(Debug, Default)]
 pub(super) struct Owed {
     /// When the first and the last of it were written.

@@ -17,7 +17,7 @@ use crate::store::folder::Lock;
 use crate::store::queue::{Job, Queue};
 use crate::store::syncing::{Owed, Syncing};
 use crate::store::wal::Wal;
-use crate::store::{removal, schema};
+use crate::store::{index, removal, schema};
 
 /// The thread's own things, dropped in this order.
 pub(super) struct Writer {
@@ -26,6 +26,8 @@ pub(super) struct Writer {
     wal: Wal,
     syncing: Syncing,
     owed: Owed,
+    /// How often something was written since the length of the WAL was looked at.
+    unlooked: u32,
     lock: Lock,
     /// Gone when everything is.
     ended: watch::Sender<()>,
@@ -40,16 +42,17 @@ impl Writer {
         lock: Lock,
         ended: watch::Sender<()>,
     ) -> Self {
-        Self { queue, connection, wal, syncing, owed: Owed::default(), lock, ended }
+        Self { queue, connection, wal, syncing, owed: Owed::default(), unlooked: 0, lock, ended }
     }
 
     /// Works until the queue is closed and empty.
     pub(super) fn run(mut self) {
         let mut stopped = None;
-        // An earlier host may have left something to clear away.
+        // An earlier host may have left something to clear away, and to catch up with.
         let mut clearing = true;
         let mut is_used = false;
         let mut last_pieces = 0..LAST_PIECES;
+        self.owed.wrote(Instant::now());
         while let Some(jobs) = self.next(clearing) {
             clearing = if jobs.is_empty() && !clearing {
                 false
@@ -66,11 +69,11 @@ impl Writer {
                 self.commit(jobs, &mut stopped)
             };
             if self.owed.patience(Instant::now()) == Some(Duration::ZERO) {
-                self.pay(&mut stopped);
+                self.catch_up(&mut stopped);
             }
             self.checkpoint(&mut stopped);
         }
-        self.pay(&mut stopped);
+        self.catch_up(&mut stopped);
         if stopped.is_none() {
             // What does not fit is taken in by the next host.
             let _ = self.take_in("TRUNCATE");
@@ -90,13 +93,28 @@ impl Writer {
         }
     }
 
-    /// Makes the disk keep what was told already.
-    fn pay(&mut self, stopped: &mut Option<AppendError>) {
-        let is_owed = self.owed.patience(Instant::now()).is_some() && stopped.is_none();
-        if is_owed && let Err(error) = self.wal.sync() {
+    /// Does what was put off: takes words in, as far as nobody waits, and makes the disk keep what was told already.
+    fn catch_up(&mut self, stopped: &mut Option<AppendError>) {
+        while stopped.is_none() && self.index(stopped) {
+            if !self.queue.is_empty() {
+                return;
+            }
+        }
+        if self.syncing == Syncing::Behind
+            && stopped.is_none()
+            && let Err(error) = self.wal.sync()
+        {
             stop(&error, stopped);
         }
         self.owed.paid();
+    }
+
+    /// Takes some words in. Says whether there are more; those that cannot be taken in now stay where they are.
+    fn index(&mut self, stopped: &mut Option<AppendError>) -> bool {
+        index::take_in_some(&mut self.connection).unwrap_or_else(|error| {
+            failure(&error, stopped);
+            false
+        })
     }
 
     /// Commits a group and tells everyone. Says whether it is stored.
@@ -105,7 +123,7 @@ impl Writer {
             Some(stopped) => Err(stopped.clone()),
             None => self.write(&mut jobs).map_err(|error| failure(&error, stopped)),
         };
-        if came.is_ok() && self.syncing == Syncing::Behind {
+        if came.is_ok() {
             self.owed.wrote(Instant::now());
         }
         for job in jobs {
@@ -135,9 +153,11 @@ impl Writer {
 
     /// Takes the WAL into the database, when it is worth it and nobody waits, or when it grows too long.
     fn checkpoint(&mut self, stopped: &mut Option<AppendError>) {
-        if stopped.is_some() {
+        self.unlooked += 1;
+        if stopped.is_some() || self.unlooked < LOOK {
             return;
         }
+        self.unlooked = 0;
         let Ok((written, taken)) = self.take_in("NOOP") else { return };
         let waiting = written - taken;
         if (CHECKPOINT_FRAMES < waiting && self.queue.is_empty()) || 4 * CHECKPOINT_FRAMES < waiting {
@@ -265,6 +285,10 @@ where
 
 /// Frames in the WAL from which on it is taken into the database: four megabytes.
 const CHECKPOINT_FRAMES: i64 = 1000;
+
+/// How often something is written before the length of the WAL is looked at again: that takes as long as to write a
+/// small batch.
+const LOOK: u32 = 8;
 
 /// How often something is cleared away when the store is closed: about a second's worth.
 const LAST_PIECES: usize = 100;

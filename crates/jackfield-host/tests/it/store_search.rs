@@ -199,3 +199,37 @@ proptest! {
         });
     }
 }
+
+/// What the index has not taken in yet, and what it finds.
+fn index(folder: &TempDir) -> (i64, i64) {
+    let database = rusqlite::Connection::open(folder.path().join("jackfield.db")).unwrap();
+    let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    (count("SELECT count(*) FROM unindexed"), count("SELECT count(*) FROM words WHERE words MATCH 'gearbox'"))
+}
+
+async fn caught_up(folder: &TempDir, found: i64) {
+    let index = async {
+        while index(folder) != (0, found) {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_mins(1), index).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_index_takes_in_by_itself_what_was_stored_and_what_an_earlier_host_has_left() {
+    let long = |seq| said(seq, &format!("the gearbox {}", "and more ".repeat(2_000)));
+    let (folder, store) = store_with((1..=30).map(long).collect()).await;
+    caught_up(&folder, 30).await;
+    store.close().await;
+
+    // As a host that was killed leaves it: noted, and no more. One text is gone.
+    let database = rusqlite::Connection::open(folder.path().join("jackfield.db")).unwrap();
+    database.execute_batch("INSERT INTO unindexed VALUES (1, 'rudder'), (2, ''), (3, 'a gearbox')").unwrap();
+    drop(database);
+    let store = Store::open(folder.path()).unwrap();
+    caught_up(&folder, 28).await;
+    assert_eq!(found(&store, "rudder").await, [1]);
+    assert_eq!(found(&store, "gearbox").await.len(), 28);
+    store.close().await;
+}
