@@ -5,7 +5,8 @@
 //! for it alone.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ pub async fn serve<F>(
     options: Options,
     reach: F,
     input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
+    output: impl Into<OwnedFd>,
 ) -> Result<(), ServeError>
 where
     F: Future<Output = Result<Client, String>> + Send + 'static,

@@ -3,6 +3,7 @@
 //! State, not events: a watcher that was slow gets every changed session once, as it is now. A summary is encoded
 //! once for all.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -50,11 +51,19 @@ struct Entry {
     version: u64,
     /// `None` if it was deleted.
     summary: Option<SessionSummary>,
-    encoded: Bytes,
+    /// As watchers get it, once there is one.
+    encoded: OnceCell<Bytes>,
     /// When each open question was asked.
     asked: BTreeMap<PendingId, Timestamp>,
     /// It was asked to end its run, for the sake of another, and has not said anything since.
     yields: bool,
+}
+
+impl Entry {
+    fn encoded(&self) -> Bytes {
+        let encode = || serde_json::to_vec(&self.summary).unwrap_or_default().into();
+        self.encoded.get_or_init(encode).clone()
+    }
 }
 
 /// Whether one more session may have a run.
@@ -71,14 +80,14 @@ pub(crate) enum Room {
 impl Feed {
     /// A session is like this now.
     pub(crate) fn tell(&self, summary: SessionSummary, asked: BTreeMap<PendingId, Timestamp>) {
-        let encoded = serde_json::to_vec(&summary).unwrap_or_default().into();
         let id = summary.session_id.clone();
+        let encoded = OnceCell::new();
         self.put(id, Entry { version: 0, summary: Some(summary), encoded, asked, yields: false });
     }
 
     /// A session is no more.
     pub(crate) fn delete(&self, id: &SessionId) {
-        let encoded = serde_json::to_vec(id).unwrap_or_default().into();
+        let encoded = OnceCell::from(Bytes::from(serde_json::to_vec(id).unwrap_or_default()));
         let asked = BTreeMap::new();
         self.put(id.clone(), Entry { version: 0, summary: None, encoded, asked, yields: false });
     }
@@ -204,7 +213,7 @@ impl Watching {
             let stored = recent.iter().filter(|summary| !known.sessions.contains_key(&summary.session_id));
             let stored = stored.map(|summary| serde_json::to_vec(summary).unwrap_or_default().into());
             let live = known.sessions.values().filter(|entry| entry.summary.is_some());
-            let sessions: Vec<Bytes> = live.map(|entry| entry.encoded.clone()).chain(stored).collect();
+            let sessions: Vec<Bytes> = live.map(Entry::encoded).chain(stored).collect();
             (known.version, frame(&sessions, &[]))
         };
         Self { feed: Arc::clone(feed), changed, seen, first: Some(first) }
@@ -235,7 +244,7 @@ impl Watching {
         }
         let new = known.sessions.values().filter(|entry| entry.version > self.seen);
         let (told, deleted): (Vec<_>, Vec<_>) = new.partition(|entry| entry.summary.is_some());
-        let encoded = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.encoded.clone()).collect();
+        let encoded = |entries: Vec<&Entry>| entries.into_iter().map(Entry::encoded).collect();
         let (told, deleted): (Vec<Bytes>, Vec<Bytes>) = (encoded(told), encoded(deleted));
         self.seen = known.version;
         Some(frame(&told, &deleted))

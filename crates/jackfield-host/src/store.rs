@@ -106,7 +106,7 @@ impl Store {
 
     /// Stores a batch. It never waits: whoever brings batches waits for the answers to earlier ones before there are
     /// too many. The answer comes once the batch is on disk, or is known not to be.
-    pub fn append(&self, batch: Batch) -> oneshot::Receiver<Result<(), AppendError>> {
+    pub fn append(&self, batch: &Batch) -> oneshot::Receiver<Result<(), AppendError>> {
         let (told, answer) = oneshot::channel();
         // Nobody may wait for it; it is stored all the same.
         self.append_then(batch, Box::new(move |came| drop(told.send(came))));
@@ -115,7 +115,7 @@ impl Store {
 
     /// Stores a batch like [`append`](Self::append), and then does something on the writer's own thread, in the order
     /// in which batches came. It must be quick: everyone waits for it.
-    pub fn append_then(&self, batch: Batch, done: Box<dyn FnOnce(Result<(), AppendError>) + Send>) {
+    pub fn append_then(&self, batch: &Batch, done: Box<dyn FnOnce(Result<(), AppendError>) + Send>) {
         match Rows::of(batch) {
             Ok(rows) => self.shared.queue.push(Box::new(Append::new(rows, done))),
             Err(error) => done(Err(AppendError::Failed(error.to_string()))),

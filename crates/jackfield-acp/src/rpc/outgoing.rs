@@ -1,18 +1,25 @@
 //! What is on its way out: messages wait in one buffer, and a thread writes all of them at once.
 //!
-//! So a burst is one write, and nobody but that thread ever waits for the other side. Who has much to say asks for
-//! room first. The one rule it keeps: messages leave whole and in the order in which they were put in.
+//! So a burst is one write, and nobody but that thread ever waits for the other side. A little that nothing is in
+//! front of is written at once, where the other side has room for it. Who has much to say asks for room first. The one
+//! rule it keeps: messages leave whole and in the order in which they were put in.
 
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt as _;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
 
 /// How much may wait before there is no room for more.
 const ROOM: usize = 128 * 1024;
 /// How much may wait before no more requests are taken.
 const MOST: usize = 1024 * 1024;
+/// How much is written at once: as much as a pipe surely takes that takes anything (`PIPE_BUF`).
+const LITTLE: usize = 4096;
 /// How much room a buffer keeps for the next burst.
 const KEPT: usize = 256 * 1024;
 
@@ -22,8 +29,11 @@ pub(crate) struct Outgoing {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
+    output: File,
+    /// A pipe or a socket, of which it can be known whether it takes a little more.
+    tells_room: bool,
     state: Mutex<State>,
     /// There is something to write, or nothing more will come.
     filled: Condvar,
@@ -44,11 +54,19 @@ struct State {
 
 impl Outgoing {
     /// Writes to `output` from now on.
-    pub(crate) fn new(output: impl Write + Send + 'static) -> Self {
-        let outgoing = Self { shared: Arc::default() };
-        let shared = Arc::clone(&outgoing.shared);
+    pub(crate) fn new(output: impl Into<OwnedFd>) -> Self {
+        let output = File::from(output.into());
+        let kind = output.metadata().map(|about| about.file_type());
+        let shared = Arc::new(Shared {
+            output,
+            tells_room: kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket()),
+            state: Mutex::default(),
+            filled: Condvar::new(),
+            written: Notify::new(),
+        });
+        let outgoing = Self { shared: Arc::clone(&shared) };
         let writer = thread::Builder::new().name("acp-output".to_owned());
-        if writer.spawn(move || shared.write(output)).is_err() {
+        if writer.spawn(move || shared.write()).is_err() {
             outgoing.shared.lock().broken = true;
         }
         outgoing
@@ -60,8 +78,14 @@ impl Outgoing {
             return;
         }
         let mut state = self.shared.lock();
-        if !state.broken {
-            state.waiting.extend_from_slice(lines);
+        if state.broken {
+            return;
+        }
+        let written = if state.load() == 0 { self.shared.write_little(lines) } else { 0 };
+        if written < lines.len() {
+            state.waiting.extend_from_slice(&lines[written..]);
+            // Whoever is woken needs the lock.
+            drop(state);
             self.shared.filled.notify_one();
         }
     }
@@ -114,7 +138,21 @@ impl State {
 }
 
 impl Shared {
-    fn write(&self, mut output: impl Write) {
+    /// Writes a little, if that surely takes no time. Says how much; an error comes again to the thread.
+    fn write_little(&self, lines: &[u8]) -> usize {
+        let takes = || {
+            let mut output = [PollFd::new(&self.output, PollFlags::OUT)];
+            poll(&mut output, Some(&Timespec::default())) == Ok(1) && output[0].revents() == PollFlags::OUT
+        };
+        if self.tells_room && lines.len() <= LITTLE && takes() {
+            (&self.output).write(lines).unwrap_or(0)
+        } else {
+            0
+        }
+    }
+
+    fn write(&self) {
+        let mut output = &self.output;
         let mut buffer = Vec::new();
         loop {
             {

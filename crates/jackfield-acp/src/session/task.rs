@@ -59,6 +59,8 @@ pub(super) struct Task {
     /// Until when a prompt that comes too early for the next run is said again.
     closing: Option<Instant>,
     title: Option<String>,
+    /// A run has told of itself, and no turn of it has ended yet.
+    is_new_run: bool,
     doing: JoinSet<Done>,
 }
 
@@ -89,7 +91,8 @@ enum Done {
     Ready(Prompt),
     /// It was too early for this prompt.
     Early(Prompt),
-    Known(Vec<Model>, Option<Known>),
+    /// The models, where somebody looked at them, and the session.
+    Known(Option<Vec<Model>>, Option<Known>),
 }
 
 /// What no event tells of a session.
@@ -137,6 +140,7 @@ impl Task {
             pending: Vec::new(),
             trust: Trust::Unknown,
             looks: 0,
+            is_new_run: false,
             closing: None,
             title: None,
             doing: JoinSet::new(),
@@ -284,8 +288,15 @@ impl Task {
                     asking.abort();
                 }
             }
-            Body::Complete(_) => self.look(),
-            _ if is_status(event) => self.look(),
+            Body::Complete(_) => {
+                // What the run offers may have been known only after its status.
+                let models = std::mem::take(&mut self.is_new_run);
+                self.look(models);
+            }
+            _ if is_status(event) => {
+                self.is_new_run = true;
+                self.look(true);
+            }
             _ => {}
         }
     }
@@ -300,11 +311,16 @@ impl Task {
         }
     }
 
-    /// Looks at what no event tells: the models, and the session's title.
-    fn look(&mut self) {
+    /// Looks at what no event tells: the session's title, and the models, which take longer.
+    fn look(&mut self, models: bool) {
         let (client, id) = (self.client.clone(), self.id.clone());
         self.doing.spawn(async move {
-            let models = client.settings().await.map(|settings| super::models(&settings)).unwrap_or_default();
+            let models = if models {
+                let settings = client.settings().await;
+                Some(settings.map(|settings| super::models(&settings)).unwrap_or_default())
+            } else {
+                None
+            };
             let session = client.session(&id).await.ok().flatten();
             let known = session.map(|it| Known {
                 title: it.title,

@@ -5,6 +5,7 @@
 //! when what came of it is stored, and not before.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jackfield_api::command::{Rejection, RejectionCode, Reply};
 use jackfield_api::permission::PermissionOutcome;
@@ -42,7 +43,7 @@ pub(crate) struct Book<Answer> {
 pub(crate) enum Flush {
     Nothing,
     /// Events, and all that follows from them.
-    Batch(Box<Batch>),
+    Batch(Arc<Batch>),
     /// Only what the session is.
     Record,
 }
@@ -143,7 +144,7 @@ impl<Answer> Book<Answer> {
                 (self.checkpoint_due, self.checkpoint_at) = (false, header.seq);
             }
             let told = std::mem::take(&mut self.changed).then(|| self.record.summary.clone());
-            self.outbox.send(told, checkpoint).map_or(Flush::Nothing, |batch| Flush::Batch(Box::new(batch)))
+            self.outbox.send(told, checkpoint).map_or(Flush::Nothing, Flush::Batch)
         } else if self.outbox.is_empty() && std::mem::take(&mut self.changed) {
             summary::refresh(&mut self.record.summary, self.transcript.snapshot());
             Flush::Record

@@ -39,7 +39,7 @@ pub(crate) struct Outbox {
     /// Somebody waits for one of them.
     urgent: bool,
     /// The batch that was handed to the store.
-    sent: Option<Batch>,
+    sent: Option<Arc<Batch>>,
     /// Its events, if all of them were kept.
     sent_events: Arc<[Arc<Event>]>,
 }
@@ -126,12 +126,12 @@ impl Outbox {
         &mut self,
         summary: Option<jackfield_api::host::SessionSummary>,
         checkpoint: Option<(Snapshot, Vec<Item>)>,
-    ) -> Option<Batch> {
+    ) -> Option<Arc<Batch>> {
         let first = if self.sent.is_none() { self.first.take()? } else { return None };
         // Where much comes at once, as much will come again.
         let room = if self.lines.len() > ROOM / 4 { self.lines.len() } else { 0 };
         let lines = std::mem::replace(&mut self.lines, Vec::with_capacity(room));
-        let batch = Batch {
+        let batch = Arc::new(Batch {
             session: self.session_id.clone(),
             first,
             last: self.last,
@@ -142,13 +142,13 @@ impl Outbox {
             turns: std::mem::take(&mut self.turns),
             asked: std::mem::take(&mut self.asked),
             decided: std::mem::take(&mut self.decided),
-        };
+        });
         let kept = std::mem::take(&mut self.kept);
         let count = self.last.0 + 1 - first.0;
         (self.pours, self.urgent) = (count >= POURING, false);
         let all = kept.len() as u64 == count;
         self.sent_events = if all { kept.into() } else { Arc::default() };
-        self.sent = Some(batch.clone());
+        self.sent = Some(Arc::clone(&batch));
         Some(batch)
     }
 
@@ -164,7 +164,7 @@ impl Outbox {
     }
 
     /// The batch once more, because it could not be stored.
-    pub(crate) fn again(&self) -> Option<Batch> {
+    pub(crate) fn again(&self) -> Option<Arc<Batch>> {
         self.sent.clone()
     }
 }

@@ -292,7 +292,7 @@ impl Task {
         if self.again.is_some_and(|again| again <= now) {
             self.again = None;
             if let Some(batch) = self.book.outbox.again() {
-                self.store(batch);
+                self.store(&batch);
             }
         }
         if self.limit_ends.is_some_and(|ends| ends <= now) {

@@ -122,45 +122,46 @@ struct DecisionRow {
 }
 
 impl Rows {
-    pub(super) fn of(batch: Batch) -> Result<Self, StoreError> {
-        let item = |item: Item| -> Result<_, StoreError> {
+    pub(super) fn of(batch: &Batch) -> Result<Self, StoreError> {
+        let item = |item: &Item| -> Result<_, StoreError> {
             Ok(ItemRow {
                 seq: integer(item.seq.0),
                 at: integer(item.at.0),
                 kind: item.content.tag(),
                 text: words::of(&item.content),
-                item: json("item", &item)?,
+                item: json("item", item)?,
             })
         };
-        let question = |(at, request): (Timestamp, PermissionRequest)| -> Result<_, StoreError> {
+        let question = |(at, request): &(Timestamp, PermissionRequest)| -> Result<_, StoreError> {
             Ok(QuestionRow {
                 at: integer(at.0),
                 pending: integer(request.pending_id.0),
                 kind: json("kind of a question", &request.kind)?,
-                request: json("question", &request)?,
-                tool_name: request.tool_name,
-                tool_title: request.tool_title,
+                request: json("question", request)?,
+                tool_name: request.tool_name.clone(),
+                tool_title: request.tool_title.clone(),
             })
         };
-        let decision = |(at, pending, outcome, by, message): Decided| -> Result<_, StoreError> {
-            let outcome = outcome.map(|outcome| json("outcome", &outcome)).transpose()?;
+        let decision = |(at, pending, outcome, by, message): &Decided| -> Result<_, StoreError> {
+            let outcome = outcome.as_ref().map(|outcome| json("outcome", outcome)).transpose()?;
+            let (by, message) = (by.clone(), message.clone());
             Ok(DecisionRow { at: integer(at.0), pending: integer(pending.0), outcome, by, message })
         };
-        let checkpoint = |(snapshot, unsettled): (Snapshot, Vec<Item>)| -> Result<_, StoreError> {
-            Ok((json("checkpoint", &snapshot)?, json("unsettled items", &unsettled)?))
+        let checkpoint = |(snapshot, unsettled): &(Snapshot, Vec<Item>)| -> Result<_, StoreError> {
+            Ok((json("checkpoint", snapshot)?, json("unsettled items", unsettled)?))
         };
         Ok(Self {
-            session: batch.session,
+            session: batch.session.clone(),
             first: batch.first,
             last: batch.last,
             counted: count(&batch.lines),
             lines: packed::pack(&batch.lines).into_owned(),
-            items: batch.items.into_iter().map(item).collect::<Result<_, _>>()?,
+            items: batch.items.iter().map(item).collect::<Result<_, _>>()?,
             summary: batch.summary.as_ref().map(SummaryRow::of).transpose()?,
-            checkpoint: batch.checkpoint.map(checkpoint).transpose()?,
-            turns: batch.turns,
-            asked: batch.asked.into_iter().map(question).collect::<Result<_, _>>()?,
-            decided: batch.decided.into_iter().map(decision).collect::<Result<_, _>>()?,
+            checkpoint: batch.checkpoint.as_ref().map(checkpoint).transpose()?,
+            turns: batch.turns.clone(),
+            asked: batch.asked.iter().map(question).collect::<Result<_, _>>()?,
+            decided: batch.decided.iter().map(decision).collect::<Result<_, _>>()?,
         })
     }
 

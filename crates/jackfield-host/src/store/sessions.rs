@@ -179,8 +179,8 @@ impl SummaryRow {
 
     pub(super) fn write(&self, to: &Connection, number: i64) -> rusqlite::Result<()> {
         to.prepare_cached(
-            "UPDATE session SET title = ?2, title_lower = ?3, folder = ?4, archived = ?5, ended = ?6, updated_at = ?7,
-             summary = ?8 WHERE number = ?1",
+            "UPDATE session SET title = ?2, title_lower = ?3, folder = ?4, archived = ?5, updated_at = ?6,
+             summary = ?7 WHERE number = ?1",
         )?
         .execute(params![
             number,
@@ -188,10 +188,12 @@ impl SummaryRow {
             self.title.to_lowercase(),
             self.folder,
             self.archived,
-            self.ended,
             self.updated_at,
             self.summary
         ])?;
+        // Set only when it changes: an index hangs on it, which is written with it.
+        to.prepare_cached("UPDATE session SET ended = ?2 WHERE number = ?1 AND ended <> ?2")?
+            .execute(params![number, self.ended])?;
         if let Some(cli_session_id) = &self.cli_session_id {
             to.prepare_cached("INSERT OR IGNORE INTO cli_session (cli_session_id, session) VALUES (?1, ?2)")?
                 .execute(params![cli_session_id, number])?;

@@ -66,7 +66,7 @@ async fn where_it_is_to_sync_behind_it_tells_first_and_a_sync_that_fails_is_the_
     // 1 is `NORMAL`.
     assert_eq!(store.change(modes).await.unwrap(), ("wal".to_owned(), 1));
     let one = SessionId::from("one");
-    store.append(event(&one, 1, 10)).await.unwrap().unwrap();
+    store.append(&event(&one, 1, 10)).await.unwrap().unwrap();
     assert_eq!(stored(&store, &one).await, 1);
 
     // A log that cannot be synced: all connections have their own open already, and nothing is in their way.
@@ -74,11 +74,11 @@ async fn where_it_is_to_sync_behind_it_tells_first_and_a_sync_that_fails_is_the_
     std::fs::rename(&wal, folder.path().join("kept")).unwrap();
     std::fs::create_dir(&wal).unwrap();
     let mut seq = 2;
-    while store.append(event(&one, seq, 10)).await.unwrap().is_ok() {
+    while store.append(&event(&one, seq, 10)).await.unwrap().is_ok() {
         seq += 1;
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
-    assert!(matches!(store.append(event(&one, seq, 10)).await.unwrap(), Err(AppendError::Stopped(_))));
+    assert!(matches!(store.append(&event(&one, seq, 10)).await.unwrap(), Err(AppendError::Stopped(_))));
     assert_eq!(stored(&store, &one).await, seq - 1);
     store.close().await;
 }
@@ -102,20 +102,20 @@ async fn f6_a_full_disk_fails_all_who_share_the_transaction_and_is_over_when_the
         here.send(()).unwrap();
         wait.recv().unwrap();
     };
-    store.append_then(event(&two, 1, 10), Box::new(hold));
+    store.append_then(&event(&two, 1, 10), Box::new(hold));
     busy.recv().unwrap();
-    let large = store.append(event(&one, 1, 1_000_000));
-    let small = store.append(event(&two, 2, 10));
+    let large = store.append(&event(&one, 1, 1_000_000));
+    let small = store.append(&event(&two, 2, 10));
     go.send(()).unwrap();
     assert_eq!(large.await.unwrap(), Err(AppendError::Full));
     assert_eq!(small.await.unwrap(), Err(AppendError::Full));
     assert_eq!((stored(&store, &one).await, stored(&store, &two).await), (0, 1), "nothing of it is stored");
 
     // What fits is stored, and the rest as soon as there is room; nothing has to be started again.
-    assert_eq!(store.append(event(&two, 2, 10)).await.unwrap(), Ok(()));
-    assert_eq!(store.append(event(&one, 1, 1_000_000)).await.unwrap(), Err(AppendError::Full));
+    assert_eq!(store.append(&event(&two, 2, 10)).await.unwrap(), Ok(()));
+    assert_eq!(store.append(&event(&one, 1, 1_000_000)).await.unwrap(), Err(AppendError::Full));
     store.change(limit(100_000)).await.unwrap();
-    assert_eq!(store.append(event(&one, 1, 1_000_000)).await.unwrap(), Ok(()));
+    assert_eq!(store.append(&event(&one, 1, 1_000_000)).await.unwrap(), Ok(()));
     assert_eq!((stored(&store, &one).await, stored(&store, &two).await), (1, 2));
     store.close().await;
     assert_eq!(integrity(folder.path()), "ok");
@@ -126,17 +126,17 @@ async fn f6_what_else_is_changed_on_a_full_disk_fails_too() {
     let (_folder, store, one, _) = open().await;
     let failing = |_: &Connection| -> Result<(), _> { Err(failure(ffi::SQLITE_FULL).into()) };
     assert!(matches!(store.change(failing).await, Err(StoreError::Append(AppendError::Full))));
-    assert_eq!(store.append(event(&one, 1, 10)).await.unwrap(), Ok(()));
+    assert_eq!(store.append(&event(&one, 1, 10)).await.unwrap(), Ok(()));
 }
 
 #[tokio::test]
 async fn f8_after_a_failed_fsync_nothing_more_is_taken_and_all_can_still_be_read() {
     let (_folder, store, one, _) = open().await;
-    store.append(event(&one, 1, 10)).await.unwrap().unwrap();
+    store.append(&event(&one, 1, 10)).await.unwrap().unwrap();
     let failing = |_: &Connection| -> Result<(), _> { Err(failure(ffi::SQLITE_IOERR_FSYNC).into()) };
     assert!(matches!(store.change(failing).await, Err(StoreError::Append(AppendError::Stopped(_)))));
     for _ in 0..2 {
-        assert!(matches!(store.append(event(&one, 2, 10)).await.unwrap(), Err(AppendError::Stopped(_))));
+        assert!(matches!(store.append(&event(&one, 2, 10)).await.unwrap(), Err(AppendError::Stopped(_))));
     }
     assert!(matches!(store.delete(&one).await, Err(StoreError::Append(AppendError::Stopped(_)))));
     assert_eq!(stored(&store, &one).await, 1);
@@ -151,7 +151,7 @@ async fn another_error_of_the_disk_fails_what_was_being_written_and_no_more() {
         Err(failure(ffi::SQLITE_IOERR_WRITE).into())
     };
     assert!(matches!(store.change(failing).await, Err(StoreError::Append(AppendError::Failed(_)))));
-    assert_eq!(store.append(event(&one, 1, 10)).await.unwrap(), Ok(()), "it was taken back whole");
+    assert_eq!(store.append(&event(&one, 1, 10)).await.unwrap(), Ok(()), "it was taken back whole");
 }
 
 fn failure(code: i32) -> rusqlite::Error {
@@ -169,7 +169,7 @@ const NEXT: &str =
 #[tokio::test]
 async fn f28_a_database_is_copied_and_then_brought_to_the_next_version() {
     let (folder, store, one, _) = open().await;
-    store.append(event(&one, 1, 10)).await.unwrap().unwrap();
+    store.append(&event(&one, 1, 10)).await.unwrap().unwrap();
     store.set_value("theme", "dark").await.unwrap();
     store.close().await;
     assert!(!folder.path().join("jackfield.db.before-v1").exists(), "a new database needs no copy");
@@ -210,7 +210,7 @@ async fn f28_a_database_is_copied_and_then_brought_to_the_next_version() {
 #[tokio::test]
 async fn f28_a_step_that_fails_changes_nothing() {
     let (folder, store, one, _) = open().await;
-    store.append(event(&one, 1, 10)).await.unwrap().unwrap();
+    store.append(&event(&one, 1, 10)).await.unwrap().unwrap();
     store.close().await;
     let half = format!("{NEXT} this is not SQL;");
     let steps: Vec<&str> = STEPS.iter().copied().chain([half.as_str()]).collect();

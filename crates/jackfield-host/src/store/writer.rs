@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior, ffi};
+use rusqlite::{Connection, ErrorCode, ffi};
 use tokio::sync::{oneshot, watch};
 
 use crate::store::batch::Rows;
@@ -144,11 +144,16 @@ impl Writer {
     }
 
     fn write(&mut self, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for job in jobs {
-            job.apply(&transaction)?;
+        // Not a `Transaction`: its statements are compiled each time, and here that takes as long as a small batch.
+        let to = &self.connection;
+        let run = |sql| to.prepare_cached(sql)?.execute([]).map(drop);
+        run("BEGIN IMMEDIATE")?;
+        let done = jobs.iter_mut().try_for_each(|job| job.apply(to)).and_then(|()| run("COMMIT"));
+        if done.is_err() && !to.is_autocommit() {
+            // What failed is told; what comes next says so too if this fails.
+            let _ = run("ROLLBACK");
         }
-        transaction.commit()
+        done
     }
 
     /// Takes the WAL into the database, when it is worth it and nobody waits, or when it grows too long.

@@ -68,7 +68,7 @@ impl Scene {
         let line = |seq| format!("{{\"seq\":{seq},\"text\":\"{}\"}}\n", "x".repeat(bytes));
         let lines: Bytes = (first.0..=last.0).map(line).collect::<String>().into();
         let batch = Batch::new(self.id.clone(), first, last, lines.clone());
-        self.store.append(batch).await.unwrap().unwrap();
+        self.store.append(&batch).await.unwrap().unwrap();
         let event = |seq| {
             let body = Gap { from: Seq(0), to: Seq(0) }.into();
             let (at, session_id, parent_tool_call_id) = (Timestamp(0), self.id.clone(), None);

@@ -54,14 +54,14 @@ async fn events_that_do_not_come_next_are_refused_and_disturb_nobody_else() {
     append(&store, &one, 1, 2).await;
 
     // All of these wait at the same time, so they may share a transaction.
-    let hole = store.append(batch(&one, 4, 5));
-    let double = store.append(batch(&one, 2, 3));
-    let nobody = store.append(batch(&"three".into(), 1, 1));
-    let uneven = store.append(Batch::new(one.clone(), Seq(3), Seq(5), lines(&one, 3, 4)));
-    let backwards = store.append(Batch::new(one.clone(), Seq(3), Seq(1), Bytes::new()));
-    let cut = store.append(Batch::new(one.clone(), Seq(3), Seq(3), lines(&one, 3, 3).slice(..10)));
-    let good = store.append(batch(&two, 1, 7));
-    let next = store.append(batch(&one, 3, 3));
+    let hole = store.append(&batch(&one, 4, 5));
+    let double = store.append(&batch(&one, 2, 3));
+    let nobody = store.append(&batch(&"three".into(), 1, 1));
+    let uneven = store.append(&Batch::new(one.clone(), Seq(3), Seq(5), lines(&one, 3, 4)));
+    let backwards = store.append(&Batch::new(one.clone(), Seq(3), Seq(1), Bytes::new()));
+    let cut = store.append(&Batch::new(one.clone(), Seq(3), Seq(3), lines(&one, 3, 3).slice(..10)));
+    let good = store.append(&batch(&two, 1, 7));
+    let next = store.append(&batch(&one, 3, 3));
 
     let out_of_order =
         |found| Err(AppendError::OutOfOrder { session: one.clone(), expected: Seq(3), found: Seq(found) });
@@ -88,7 +88,7 @@ async fn what_is_to_be_done_after_a_commit_is_done_in_order_and_finds_the_events
             let last = reader.query_row("SELECT max(last) FROM log", [], |row| row.get::<_, u32>(0)).unwrap();
             told.try_send((seq, came, last)).unwrap();
         });
-        store.append_then(batch(&one, seq, seq), done);
+        store.append_then(&batch(&one, seq, seq), done);
     }
     for expected in 1..=100 {
         let (seq, came, last) = heard.recv().await.unwrap();
@@ -101,11 +101,11 @@ async fn what_is_to_be_done_after_a_commit_is_done_in_order_and_finds_the_events
 async fn a_closed_store_says_so_to_everyone() {
     let (_folder, store) = open();
     let one = create(&store, "one").await;
-    let waiting = store.append(batch(&one, 1, 1));
+    let waiting = store.append(&batch(&one, 1, 1));
     let other = store.clone();
     store.close().await;
     assert_eq!(waiting.await.unwrap(), Ok(()), "what waited was written");
-    assert!(matches!(other.append(batch(&one, 2, 2)).await.unwrap(), Err(AppendError::Stopped(_))));
+    assert!(matches!(other.append(&batch(&one, 2, 2)).await.unwrap(), Err(AppendError::Stopped(_))));
     assert!(matches!(other.session(&one).await, Err(StoreError::Closed)));
     assert!(matches!(other.set_value("a", "b").await, Err(StoreError::Closed)));
     other.close().await;
@@ -153,7 +153,7 @@ async fn a_session_goes_on_from_its_last_checkpoint_and_the_events_behind_it() {
     for seq in [3, 4] {
         let unsettled = vec![said(seq, "growing")];
         let batch = Batch { checkpoint: Some((checkpoint(seq), unsettled)), ..batch(&one, seq, seq) };
-        store.append(batch).await.unwrap().unwrap();
+        store.append(&batch).await.unwrap().unwrap();
     }
     append(&store, &one, 5, 6).await;
     let point = store.resume_point(&one).await.unwrap().unwrap();
@@ -269,7 +269,7 @@ async fn a_host_finds_what_the_one_before_left_unfinished() {
     }
     assert_eq!(store.unfinished().await.unwrap(), [SessionId::from("one"), "three".into()]);
     let batch = Batch { summary: Some(record("one").summary), ..batch(&"one".into(), 1, 1) };
-    store.append(batch).await.unwrap().unwrap();
+    store.append(&batch).await.unwrap().unwrap();
     assert_eq!(store.unfinished().await.unwrap(), [SessionId::from("three")]);
 }
 
@@ -317,7 +317,7 @@ async fn a_deleted_session_leaves_nothing_behind_and_takes_nothing_else_along() 
     let checkpoint = Some((Snapshot::default(), vec![said(251, SECRET)]));
     let turns = vec![turn(251, 1, 1, SECRET, 1.0)];
     let batch = Batch { asked, decided, checkpoint, turns, ..batch(&gone, 251, 251) };
-    store.append(batch).await.unwrap().unwrap();
+    store.append(&batch).await.unwrap().unwrap();
     store.begin_command("prompted", Some(&gone)).await.unwrap();
     let told = Reply::Told(Told { answer: jackfield_api::Json::of(SECRET) });
     store.end_command("prompted", &Ok(told)).await.unwrap();
@@ -339,7 +339,7 @@ async fn a_deleted_session_leaves_nothing_behind_and_takes_nothing_else_along() 
     assert!(store.questions(10).await.unwrap().is_empty());
     assert!(store.costs(CostBy::Model, None).await.unwrap().rows.is_empty());
     assert!(store.unfinished().await.unwrap().is_empty());
-    assert_eq!(store.append(batch_behind(&gone)).await.unwrap(), Err(AppendError::NoSession(gone.clone())));
+    assert_eq!(store.append(&batch_behind(&gone)).await.unwrap(), Err(AppendError::NoSession(gone.clone())));
     assert_eq!(store.begin_command("delete", Some(&gone)).await.unwrap(), Begun::Running);
     assert_eq!(store.search("stays", 10).await.unwrap().hits.len(), 1);
 

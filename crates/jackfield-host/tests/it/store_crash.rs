@@ -41,7 +41,11 @@ async fn crash_by_copy(batches: &[(usize, u64)], cut: usize, awaited: prop::samp
     for (index, &(session, size)) in batches.iter().enumerate() {
         let first = sent[session] + 1;
         sent[session] += size;
-        answers.push((session, sent[session], store.append(batch(&sessions[session], first, sent[session]))));
+        answers.push((
+            session,
+            sent[session],
+            store.append(&batch(&sessions[session], first, sent[session])),
+        ));
         if index != cut {
             continue;
         }
@@ -170,7 +174,7 @@ fn tell_until_killed(folder: &Path) {
             for (index, session) in sessions.iter().enumerate() {
                 let first = last[index] + 1;
                 last[index] += 1 + (round + index as u64) % 4;
-                answers.push((index, last[index], store.append(batch(session, first, last[index]))));
+                answers.push((index, last[index], store.append(&batch(session, first, last[index]))));
             }
             for (index, last, answer) in answers {
                 answer.await.unwrap().unwrap();

@@ -66,14 +66,14 @@ pub(crate) fn lines(session: &SessionId, first: u64, last: u64) -> Bytes {
 
 /// Stores events and waits until they are.
 pub(crate) async fn append(store: &Store, session: &SessionId, first: u64, last: u64) {
-    store.append(batch(session, first, last)).await.unwrap().unwrap();
+    store.append(&batch(session, first, last)).await.unwrap().unwrap();
 }
 
 /// Stores items and waits until they are. They bring no events.
 pub(crate) async fn settle(store: &Store, session: &SessionId, items: Vec<Item>) {
     let last = last(store, session).await;
     let batch = Batch { items, ..Batch::new(session.clone(), Seq(last + 1), Seq(last), Bytes::new()) };
-    store.append(batch).await.unwrap().unwrap();
+    store.append(&batch).await.unwrap().unwrap();
 }
 
 /// All events of a session, which must be in a row from 1 on and be what was stored; how many there are.

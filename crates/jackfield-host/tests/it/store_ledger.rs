@@ -18,9 +18,9 @@ async fn costs_add_up_by_day_model_session_and_turn() {
         turn(2, 1, 2 * DAY - 1, "opus", 0.5),
         turn(3, 2, 2 * DAY, "haiku", 0.25),
     ];
-    store.append(Batch { turns, ..batch(&one, 1, 3) }).await.unwrap().unwrap();
+    store.append(&Batch { turns, ..batch(&one, 1, 3) }).await.unwrap().unwrap();
     let turns = vec![turn(1, 1, 2 * DAY + 5, "haiku", 4.0)];
-    store.append(Batch { turns, ..batch(&two, 1, 1) }).await.unwrap().unwrap();
+    store.append(&Batch { turns, ..batch(&two, 1, 1) }).await.unwrap().unwrap();
 
     let rows = async |by, since: Option<u64>| {
         let costs = store.costs(by, since.map(Timestamp)).await.unwrap();
@@ -49,15 +49,15 @@ async fn s28_every_decision_is_kept_as_it_was_first_made() {
     let (one, two) = (create(&store, "one").await, create(&store, "two").await);
     let by = |name: &str| Some(name.to_owned());
     let asked = vec![(Timestamp(10), question(1)), (Timestamp(20), question(2))];
-    store.append(Batch { asked, ..batch(&one, 1, 2) }).await.unwrap().unwrap();
+    store.append(&Batch { asked, ..batch(&one, 1, 2) }).await.unwrap().unwrap();
     let asked = vec![(Timestamp(15), question(1))];
     let decided = vec![(Timestamp(30), PendingId(1), None, None, None)];
-    store.append(Batch { asked, decided, ..batch(&two, 1, 2) }).await.unwrap().unwrap();
+    store.append(&Batch { asked, decided, ..batch(&two, 1, 2) }).await.unwrap().unwrap();
     let decided = vec![
         (Timestamp(40), PendingId(1), Some(PermissionOutcome::Denied), by("phone"), by("not this")),
         (Timestamp(50), PendingId(1), Some(PermissionOutcome::Allowed), by("laptop"), None),
     ];
-    store.append(Batch { decided, ..batch(&one, 3, 4) }).await.unwrap().unwrap();
+    store.append(&Batch { decided, ..batch(&one, 3, 4) }).await.unwrap().unwrap();
 
     let made = store.decisions(None, None, 10).await.unwrap();
     assert_eq!(made.len(), 2, "the second question is still open");

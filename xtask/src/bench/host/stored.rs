@@ -58,7 +58,7 @@ async fn write_one(store: Store, number: u64) -> Result<(), StoreError> {
     let content = ItemContent::Text(Box::new(said));
     let item = Item { seq: Seq(1), at, turn: Some(TurnNumber(1)), parent_tool_call_id: None, content };
     let batch = Batch { items: vec![item], ..Batch::new(id, Seq(1), Seq(1), lines.into()) };
-    let stored = store.append(batch).await.map_err(|_| StoreError::Closed)?;
+    let stored = store.append(&batch).await.map_err(|_| StoreError::Closed)?;
     stored.map_err(StoreError::from)
 }
 

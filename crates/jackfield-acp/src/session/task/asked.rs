@@ -217,7 +217,7 @@ impl Task {
                 self.orders.push_first(prompt, purpose);
             }
             Done::Known(models, session) => {
-                let mut told = self.settings.set_models(models);
+                let mut told = models.map(|models| self.settings.set_models(models)).unwrap_or_default();
                 let Some(Known { title, thinking, effort }) = session else { return self.tell(told) };
                 let title = Some(title);
                 told.extend(self.settings.set_thinking(thinking));

@@ -53,7 +53,7 @@ pub(super) struct Host {
     pub(super) published: Arc<Published>,
     pub(super) feed: Arc<Feed>,
     /// What was handed to the disk, and whether that failed before.
-    pub(super) storing: Option<Batch>,
+    pub(super) storing: Option<Arc<Batch>>,
     failed: bool,
     pub(super) run: Option<Run>,
 }
@@ -150,7 +150,7 @@ impl World {
                 if lie == Some(Lie::PublishedBeforeStored) {
                     host.published.publish(page(&batch));
                 }
-                host.storing = Some(*batch);
+                host.storing = Some(batch);
             }
             Flush::Record => {
                 host.feed.tell(host.book.record.summary.clone(), host.book.asked_at());

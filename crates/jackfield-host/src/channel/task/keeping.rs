@@ -30,7 +30,7 @@ impl Task {
         match self.book.flush() {
             Flush::Batch(batch) => {
                 self.watcher.events(&batch.lines);
-                self.store(*batch);
+                self.store(&batch);
             }
             Flush::Record => {
                 self.shared.feed.tell(self.book.record.summary.clone(), self.book.asked_at());
@@ -40,7 +40,7 @@ impl Task {
         }
     }
 
-    pub(super) fn store(&self, batch: Batch) {
+    pub(super) fn store(&self, batch: &Batch) {
         let (published, shared) = (Arc::clone(&self.published), Arc::clone(&self.shared));
         let events = self.book.outbox.sent_events();
         let page = Page { first: batch.first, last: batch.last, lines: batch.lines.clone(), events };
