@@ -15,7 +15,7 @@ use tokio::sync::watch;
 /// How many bytes of frames are kept per session.
 const KEPT: usize = 256 * 1024;
 /// The same while somebody in this process has not read their events: nothing is to be read back from the disk for it.
-const KEPT_FOR_READERS: usize = 1024 * 1024;
+const KEPT_FOR_READERS: usize = 512 * 1024;
 
 /// Committed events in a row.
 #[derive(Debug, Clone)]

@@ -92,7 +92,8 @@ pub(super) fn open(path: &Path, steps: &[&str], syncing: Syncing) -> Result<Conn
 /// A connection that only reads.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     let connection = connect(path)?;
-    connection.execute_batch("PRAGMA query_only = ON")?;
+    // What is read is mostly read once.
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -256;")?;
     Ok(connection)
 }
 

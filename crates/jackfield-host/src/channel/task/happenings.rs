@@ -19,7 +19,7 @@ use crate::settings::AfterLimit;
 use crate::{files, rules, said};
 
 /// How many events are taken from the run at once.
-const TAKEN: usize = 512;
+const TAKEN: usize = 128;
 
 impl Task {
     pub(super) fn events(&mut self, first: &Arc<Event>) {
