@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jackfield_api::SessionId;
-use jackfield_host::store::Store;
+use jackfield_host::store::{Store, Syncing};
 use proptest::prelude::*;
 use tempfile::TempDir;
 use tokio::sync::oneshot::error::TryRecvError;
@@ -13,6 +13,11 @@ use tokio::sync::oneshot::error::TryRecvError;
 use crate::store_fixtures::{batch, create, last, said, settle};
 
 const FOLDER: &str = "JACKFIELD_TEST_FOLDER";
+const BEHIND: &str = "JACKFIELD_TEST_BEHIND";
+
+fn syncing(behind: bool) -> Syncing {
+    if behind { Syncing::Behind } else { Syncing::First }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
@@ -22,15 +27,16 @@ proptest! {
         batches in prop::collection::vec((0_usize..4, 1_u64..9), 1..60),
         cut in any::<prop::sample::Index>(),
         awaited in any::<prop::sample::Index>(),
+        behind in any::<bool>(),
     ) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-        runtime.block_on(crash_by_copy(&batches, cut.index(batches.len()), awaited));
+        runtime.block_on(crash_by_copy(&batches, cut.index(batches.len()), awaited, syncing(behind)));
     }
 }
 
-async fn crash_by_copy(batches: &[(usize, u64)], cut: usize, awaited: prop::sample::Index) {
+async fn crash_by_copy(batches: &[(usize, u64)], cut: usize, awaited: prop::sample::Index, syncing: Syncing) {
     let (folder, copy) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let store = Store::open(folder.path()).unwrap();
+    let store = Store::open_syncing(folder.path(), syncing).unwrap();
     let mut sessions: Vec<SessionId> = Vec::new();
     for name in ["a", "b", "c", "d"] {
         sessions.push(create(&store, name).await);
@@ -93,9 +99,11 @@ fn check_integrity(folder: &Path) {
 #[test]
 fn f3_a_host_that_is_killed_has_stored_all_that_it_told() {
     if let Some(folder) = std::env::var_os(FOLDER) {
-        return tell_until_killed(Path::new(&folder));
+        return tell_until_killed(Path::new(&folder), syncing(std::env::var_os(BEHIND).is_some()));
     }
-    for told_before_the_kill in [1, 7, 50, 200, 600] {
+    for (told_before_the_kill, behind) in
+        [1, 7, 50, 200, 600].into_iter().flat_map(|told| [(told, None), (told, Some(BEHIND))])
+    {
         let folder = TempDir::new().unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
@@ -104,6 +112,7 @@ fn f3_a_host_that_is_killed_has_stored_all_that_it_told() {
                 "store_crash::f3_a_host_that_is_killed_has_stored_all_that_it_told",
             ])
             .env(FOLDER, folder.path())
+            .envs(behind.map(|behind| (behind, "")))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -143,7 +152,8 @@ fn f3_a_host_that_is_killed_has_stored_all_that_it_told() {
         });
         // What the dead host did not come to clear away is cleared away by the next.
         let database = rusqlite::Connection::open(folder.path().join("jackfield.db")).unwrap();
-        let count = "SELECT (SELECT count(*) FROM words) + (SELECT count(*) FROM removed)";
+        let count = "SELECT (SELECT count(*) FROM words) + (SELECT count(*) FROM unindexed)
+                     + (SELECT count(*) FROM removed)";
         assert_eq!(database.query_row(count, [], |row| row.get::<_, u32>(0)).unwrap(), 0);
         check_integrity(folder.path());
     }
@@ -152,14 +162,14 @@ fn f3_a_host_that_is_killed_has_stored_all_that_it_told() {
 const SESSIONS: usize = 5;
 
 /// The child's part: deletes a session, then stores events of several and tells each time, until it is killed.
-fn tell_until_killed(folder: &Path) {
+fn tell_until_killed(folder: &Path, syncing: Syncing) {
     let tell = |line: String| {
         // The parent no longer reads once it has killed us.
         let _ = writeln!(std::io::stdout(), "{line} .");
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
     runtime.block_on(async {
-        let store = Store::open(folder).unwrap();
+        let store = Store::open_syncing(folder, syncing).unwrap();
         let doomed = create(&store, "deleted").await;
         settle(&store, &doomed, (1..=500).map(|seq| said(seq, "a secret")).collect()).await;
         let mut sessions = Vec::new();
