@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// How long it is put off at most.
 const LONGEST: Duration = Duration::from_millis(100);
 
-/// What the writer has put off: to sync what was told already, to take in words.
+/// What the writer has put off.
 #[derive(Debug, Default)]
 pub(super) struct Owed {
     /// When the first and the last of it were written.
@@ -39,6 +39,10 @@ impl Owed {
     pub(super) fn patience(&self, now: Instant) -> Option<Duration> {
         let (first, last) = self.since?;
         Some((first + LONGEST).min(last + PAUSE).saturating_duration_since(now))
+    }
+
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.patience(now) == Some(Duration::ZERO)
     }
 
     pub(super) fn paid(&mut self) {

@@ -2,7 +2,8 @@
 //!
 //! A sync of a file that grows writes its new length too: on a quiet disk that takes half as long again, on a busy one
 //! ten times as long, and everybody waits for it. So the file is filled up with zeros while nobody waits, which SQLite
-//! takes for the end of the log and writes over. The one rule it keeps: nobody can write to the log meanwhile.
+//! takes for the end of the log and writes over. It is synced here too, where that comes behind what is told. The one
+//! rule it keeps: nobody can write to the log while it is made longer.
 
 use std::fs::OpenOptions;
 use std::io;

@@ -25,7 +25,10 @@ pub(super) struct Writer {
     connection: Connection,
     wal: Wal,
     syncing: Syncing,
-    owed: Owed,
+    /// What was told and not synced, where that comes behind.
+    unsynced: Owed,
+    /// What was written and may have words for the index.
+    unindexed: Owed,
     /// How often something was written since the length of the WAL was looked at.
     unlooked: u32,
     lock: Lock,
@@ -42,7 +45,8 @@ impl Writer {
         lock: Lock,
         ended: watch::Sender<()>,
     ) -> Self {
-        Self { queue, connection, wal, syncing, owed: Owed::default(), unlooked: 0, lock, ended }
+        let (unsynced, unindexed) = (Owed::default(), Owed::default());
+        Self { queue, connection, wal, syncing, unsynced, unindexed, unlooked: 0, lock, ended }
     }
 
     /// Works until the queue is closed and empty.
@@ -52,7 +56,7 @@ impl Writer {
         let mut clearing = true;
         let mut is_used = false;
         let mut last_pieces = 0..LAST_PIECES;
-        self.owed.wrote(Instant::now());
+        self.unindexed.wrote(Instant::now());
         while let Some(jobs) = self.next(clearing) {
             clearing = if jobs.is_empty() && !clearing {
                 false
@@ -68,12 +72,19 @@ impl Writer {
                 is_used = true;
                 self.commit(jobs, &mut stopped)
             };
-            if self.owed.patience(Instant::now()) == Some(Duration::ZERO) {
-                self.catch_up(&mut stopped);
+            let now = Instant::now();
+            if self.unsynced.is_due(now) {
+                self.sync(&mut stopped);
+            }
+            if self.unindexed.is_due(now) {
+                self.index(&mut stopped);
             }
             self.checkpoint(&mut stopped);
         }
-        self.catch_up(&mut stopped);
+        self.index(&mut stopped);
+        if self.syncing == Syncing::Behind {
+            self.sync(&mut stopped);
+        }
         if stopped.is_none() {
             // What does not fit is taken in by the next host.
             let _ = self.take_in("TRUNCATE");
@@ -86,35 +97,38 @@ impl Writer {
 
     /// What is to be done next: nothing if there is other work, none at the end.
     fn next(&self, has_work: bool) -> Option<Vec<Box<dyn Job>>> {
-        match self.owed.patience(Instant::now()) {
+        let now = Instant::now();
+        match [self.unsynced.patience(now), self.unindexed.patience(now)].into_iter().flatten().min() {
             _ if has_work => Some(self.queue.take_within(Duration::ZERO)),
             Some(patience) if !self.queue.is_closed() => Some(self.queue.take_within(patience)),
             _ => self.queue.wait(),
         }
     }
 
-    /// Does what was put off: takes words in, as far as nobody waits, and makes the disk keep what was told already.
-    fn catch_up(&mut self, stopped: &mut Option<AppendError>) {
-        while stopped.is_none() && self.index(stopped) {
-            if !self.queue.is_empty() {
-                return;
-            }
-        }
-        if self.syncing == Syncing::Behind
-            && stopped.is_none()
+    /// Makes the disk keep what was told already.
+    fn sync(&mut self, stopped: &mut Option<AppendError>) {
+        if stopped.is_none()
             && let Err(error) = self.wal.sync()
         {
             stop(&error, stopped);
         }
-        self.owed.paid();
+        self.unsynced.paid();
     }
 
-    /// Takes some words in. Says whether there are more; those that cannot be taken in now stay where they are.
-    fn index(&mut self, stopped: &mut Option<AppendError>) -> bool {
-        index::take_in_some(&mut self.connection).unwrap_or_else(|error| {
-            failure(&error, stopped);
-            false
-        })
+    /// Takes words in, as far as nobody waits. Those that cannot be taken in now stay where they are.
+    fn index(&mut self, stopped: &mut Option<AppendError>) {
+        while stopped.is_none() {
+            match index::take_in_some(&mut self.connection) {
+                Ok(true) if self.queue.is_empty() => {}
+                Ok(true) => return,
+                Ok(false) => break,
+                Err(error) => {
+                    failure(&error, stopped);
+                    break;
+                }
+            }
+        }
+        self.unindexed.paid();
     }
 
     /// Commits a group and tells everyone. Says whether it is stored.
@@ -124,7 +138,11 @@ impl Writer {
             None => self.write(&mut jobs).map_err(|error| failure(&error, stopped)),
         };
         if came.is_ok() {
-            self.owed.wrote(Instant::now());
+            let now = Instant::now();
+            self.unindexed.wrote(now);
+            if self.syncing == Syncing::Behind {
+                self.unsynced.wrote(now);
+            }
         }
         for job in jobs {
             job.finish(came.clone());
