@@ -4,10 +4,10 @@
 //! were measured in the same run, in turns, because two noisy cores make every absolute figure a guess.
 //! `docs/benchmarks.md` says how to read the tables.
 
+pub(crate) mod acp;
 pub(crate) mod floor;
 pub(crate) mod host;
 
-mod acp;
 mod callgrind;
 mod measure;
 mod sdk;

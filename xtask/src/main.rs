@@ -51,6 +51,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Write down which functions a session runs, for the linker to put together.
+    Layout,
     /// Compare what two CLIs say.
     Drift(drift::Arguments),
     /// Record cases with the real CLIs.
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Fuzz(arguments) => fuzz::run(&arguments).map_err(Into::into),
         Command::Gen { check: false } => generate::run().map_err(Into::into),
         Command::Gen { check: true } => generate::check().map_err(Into::into),
+        Command::Layout => bench::acp::layout::write().map_err(Into::into),
         Command::Drift(arguments) => drift::run(arguments).map_err(Into::into),
         Command::Record(arguments) => record::run(arguments).map_err(Into::into),
         Command::Setup => setup::run().map_err(Into::into),

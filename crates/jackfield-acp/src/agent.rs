@@ -5,7 +5,6 @@
 //! for it alone.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -20,7 +19,7 @@ use crate::capabilities::{self, LOGIN, Offered};
 use crate::log::Log;
 use crate::prompts::internal;
 use crate::requests;
-use crate::rpc::{Incoming, Line, Outgoing, Peer, Unreadable, follow, invalid, parameters, read};
+use crate::rpc::{Incoming, Line, Lines, Outgoing, Peer, Unreadable, invalid, parameters, read};
 use crate::schema::{
     AGENT_METHOD_NAMES, AuthenticateRequest, AuthenticateResponse, CancelNotification,
     CancelRequestNotification, Error, InitializeRequest, PROTOCOL_LEVEL_METHOD_NAMES, RequestId, SessionId,
@@ -62,12 +61,13 @@ pub(crate) struct Connection {
 pub async fn serve<F>(
     options: Options,
     reach: F,
-    input: impl Read + Send + 'static,
+    input: impl Into<OwnedFd>,
     output: impl Into<OwnedFd>,
 ) -> Result<(), ServeError>
 where
     F: Future<Output = Result<Client, String>> + Send + 'static,
 {
+    let input = input.into();
     let (reached, host) = watch::channel(None);
     tokio::spawn(async move {
         let found = reach.await.map_err(Arc::from);
@@ -94,16 +94,12 @@ where
 }
 
 impl Connection {
-    async fn attend(
-        self: &Arc<Self>,
-        options: &Options,
-        input: impl Read + Send + 'static,
-    ) -> Result<(), ServeError> {
-        let mut lines = follow(input);
+    async fn attend(self: &Arc<Self>, options: &Options, input: OwnedFd) -> Result<(), ServeError> {
+        let mut lines = Lines::new(input);
         loop {
             tokio::select! {
                 () = self.peer.outgoing.broken() => return Err(ServeError::Unread),
-                line = lines.recv() => match line {
+                line = lines.next() => match line {
                     Some(Line::Whole(line)) => self.message(options, &line).await,
                     Some(Line::TooLong) => {
                         let error = invalid("the message is too long");

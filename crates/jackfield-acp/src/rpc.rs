@@ -9,6 +9,6 @@ mod outgoing;
 mod peer;
 
 pub(crate) use incoming::{Incoming, Unreadable, read};
-pub(crate) use lines::{Line, follow};
+pub(crate) use lines::{Line, Lines};
 pub(crate) use outgoing::Outgoing;
 pub(crate) use peer::{Peer, invalid, parameters};

@@ -13,12 +13,122 @@ use crate::id::{ItemId, MessageId, Seq, SessionId, Timestamp, ToolCallId, TurnNu
 
 /// Appends `event` as one line of JSON, without the newline.
 pub fn encode(event: &Event, out: &mut Vec<u8>) {
+    write_head(event, out);
+    write_place(event, out);
+    match Words::of(&event.body) {
+        Some(words) => {
+            words.write_before(out);
+            words.write(out);
+        }
+        None => write_members(&event.body, out),
+    }
+    out.push(b'}');
+}
+
+/// Encodes event after event. Pieces of one text have all but their number, their time and their words in common, which
+/// is written for the first and copied for the others.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    last: Option<Last>,
+    /// What all pieces of the last text have between their time and their words.
+    common: Vec<u8>,
+}
+
+/// The text that the last piece was of.
+#[derive(Debug)]
+struct Last {
+    session_id: SessionId,
+    turn: Option<TurnNumber>,
+    parent_tool_call_id: Option<ToolCallId>,
+    item: ItemId,
+    message: Option<MessageId>,
+    member: &'static str,
+}
+
+impl Encoder {
+    /// Appends `event` exactly as [`encode`] does.
+    pub fn encode(&mut self, event: &Event, out: &mut Vec<u8>) {
+        let Some(words) = Words::of(&event.body) else { return encode(event, out) };
+        if !self.last.as_ref().is_some_and(|last| last.goes_on(event, &words)) {
+            self.common.clear();
+            write_place(event, &mut self.common);
+            words.write_before(&mut self.common);
+            self.last = Some(Last {
+                session_id: event.session_id.clone(),
+                turn: event.turn,
+                parent_tool_call_id: event.parent_tool_call_id.clone(),
+                item: words.item,
+                message: words.message.cloned(),
+                member: words.member,
+            });
+        }
+        write_head(event, out);
+        out.extend_from_slice(&self.common);
+        words.write(out);
+        out.push(b'}');
+    }
+}
+
+impl Last {
+    fn goes_on(&self, event: &Event, words: &Words<'_>) -> bool {
+        self.item == words.item
+            && self.member == words.member
+            && self.turn == event.turn
+            && self.message.as_ref() == words.message
+            && self.session_id == event.session_id
+            && self.parent_tool_call_id == event.parent_tool_call_id
+    }
+}
+
+/// A piece of a text or of a thought.
+struct Words<'a> {
+    item: ItemId,
+    message: Option<&'a MessageId>,
+    member: &'static str,
+    text: &'a str,
+}
+
+impl<'a> Words<'a> {
+    fn of(body: &'a Body) -> Option<Self> {
+        match body {
+            Body::MessageChunk(MessageChunk { item_id, message_id, text }) => {
+                Some(Self { item: *item_id, message: message_id.as_ref(), member: "text", text })
+            }
+            Body::Reasoning(Reasoning { item_id, message_id, reasoning_text: text }) => {
+                Some(Self { item: *item_id, message: message_id.as_ref(), member: "reasoning_text", text })
+            }
+            _ => None,
+        }
+    }
+
+    fn write_before(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"item_id\":");
+        write_number(self.item.0, out);
+        out.extend_from_slice(b",\"message_id\":");
+        match self.message {
+            Some(id) => write_string(id.as_str(), out),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(b",\"");
+        out.extend_from_slice(self.member.as_bytes());
+        out.extend_from_slice(b"\":");
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        write_string(self.text, out);
+    }
+}
+
+fn write_head(event: &Event, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"type\":\"");
     out.extend_from_slice(event.body.tag().as_bytes());
     out.extend_from_slice(b"\",\"seq\":");
     write_number(event.seq.0, out);
     out.extend_from_slice(b",\"at\":");
     write_number(event.at.0, out);
+}
+
+fn write_place(event: &Event, out: &mut Vec<u8>) {
     out.extend_from_slice(b",\"session_id\":");
     write_string(event.session_id.as_str(), out);
     out.extend_from_slice(b",\"turn\":");
@@ -30,17 +140,6 @@ pub fn encode(event: &Event, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"parent_tool_call_id\":");
         write_string(parent.as_str(), out);
     }
-    match &event.body {
-        Body::MessageChunk(chunk) => {
-            write_piece(chunk.item_id.0, chunk.message_id.as_ref(), b",\"text\":", &chunk.text, out);
-        }
-        Body::Reasoning(thought) => {
-            let key = b",\"reasoning_text\":";
-            write_piece(thought.item_id.0, thought.message_id.as_ref(), key, &thought.reasoning_text, out);
-        }
-        body => write_members(body, out),
-    }
-    out.push(b'}');
 }
 
 /// Reads an event back from its line. What streams, as [`encode`] writes it, is read in one go.
@@ -90,18 +189,6 @@ impl<'de> Deserialize<'de> for Event {
         let raw = Box::<serde_json::value::RawValue>::deserialize(from)?;
         decode(raw.get()).map_err(D::Error::custom)
     }
-}
-
-fn write_piece(item: u64, message: Option<&MessageId>, key: &[u8], text: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b",\"item_id\":");
-    write_number(item, out);
-    out.extend_from_slice(b",\"message_id\":");
-    match message {
-        Some(id) => write_string(id.as_str(), out),
-        None => out.extend_from_slice(b"null"),
-    }
-    out.extend_from_slice(key);
-    write_string(text, out);
 }
 
 /// The members that `serde` writes for a body, without its braces and its tag.

@@ -13,9 +13,7 @@ use jackfield_api::{Event, Json, Seq, SessionId};
 use tokio::sync::watch;
 
 /// How many bytes of frames are kept per session.
-const KEPT: usize = 256 * 1024;
-/// The same while somebody in this process has not read their events: nothing is to be read back from the disk for it.
-const KEPT_FOR_READERS: usize = 512 * 1024;
+const KEPT: usize = 128 * 1024;
 
 /// Committed events in a row.
 #[derive(Debug, Clone)]
@@ -117,7 +115,7 @@ impl Published {
             ring.frames.push_back(Frame { first, last, bytes, form: Form::Lines(lines), events });
             while ring.frames.len() > 1
                 && let Some(oldest) = ring.frames.front()
-                && ring.bytes > if oldest.events.is_empty() { KEPT } else { KEPT_FOR_READERS }
+                && ring.bytes > KEPT
             {
                 ring.bytes -= oldest.bytes;
                 ring.frames.pop_front();

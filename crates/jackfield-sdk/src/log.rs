@@ -17,7 +17,7 @@ use tokio::sync::{Notify, watch};
 use weight::weight;
 
 /// How far a lossless reader may be behind before reading stops.
-pub const LOSSLESS_LIMIT: u64 = 4 * 1024 * 1024;
+pub const LOSSLESS_LIMIT: u64 = 512 * 1024;
 /// How far a lossy reader may be behind, and how much is kept for the first reader of all.
 const KEPT: u64 = 1024 * 1024;
 /// How much of what everybody has read is kept for readers that come later.

@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackfield_api::lines::{FollowedLine, KeptLine, KeptLines, LineDirection};
@@ -20,27 +19,36 @@ use crate::spool::Spool;
 const BESIDE: usize = 96;
 /// The part of the room that one line may take.
 const SHARE: usize = 8;
-/// How much longer than a line the room may be that another one had.
-const SLACK: usize = 128;
 
 /// The newest lines of a session, in both directions.
 #[derive(Debug)]
 pub struct RawTail {
     room: usize,
     kept: Mutex<Kept>,
-    /// Whether somebody wants the lines whole.
-    followed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
-    lines: VecDeque<KeptLine>,
-    /// For each line the last event that was made of it or of one before it.
-    reached: VecDeque<Seq>,
-    bytes: usize,
+    /// The texts of all lines, one behind the other.
+    text: VecDeque<u8>,
+    lines: VecDeque<About>,
     last: u64,
     /// Who wants all lines.
     spools: Vec<Arc<Spool>>,
+}
+
+/// What is known of a line.
+#[derive(Debug)]
+struct About {
+    at: Timestamp,
+    direction: LineDirection,
+    /// How much of it is kept, and how long it was.
+    kept: usize,
+    length: usize,
+    /// The first and the last event that were made of it.
+    made: Option<(Seq, Seq)>,
+    /// The last event that was made of it or of one before it.
+    reached: Seq,
 }
 
 /// All lines of a session from a moment on, each as a [`FollowedLine`] in JSON and a newline.
@@ -56,36 +64,26 @@ impl LineFeed {
     }
 }
 
-/// A line before it is known what was made of it.
-#[derive(Debug)]
-pub(crate) struct Taken {
-    direction: LineDirection,
-    text: String,
-    bytes: u64,
-    cut: bool,
-    /// All of it, if it was cut and somebody wants it.
-    whole: Option<String>,
-}
-
 /// Follows one line after the other to the events that are made of it; does nothing where no lines are kept.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     tail: Option<Arc<RawTail>>,
-    line: Option<Taken>,
-    /// The room of a line that was let go, for the next one: most are about as long as the others.
-    spare: String,
     /// The first and the last event of the line.
     made: Option<(Seq, Seq)>,
 }
 
 impl Recorder {
     pub(crate) fn new(tail: Option<Arc<RawTail>>) -> Self {
-        Self { tail, line: None, spare: String::new(), made: None }
+        Self { tail, made: None }
+    }
+
+    /// Whether lines are kept.
+    pub(crate) fn keeps(&self) -> bool {
+        self.tail.is_some()
     }
 
     /// A line is about to be looked at.
-    pub(crate) fn begin(&mut self, take: impl FnOnce(&RawTail, String) -> Taken) {
-        self.line = self.tail.as_deref().map(|tail| take(tail, std::mem::take(&mut self.spare)));
+    pub(crate) fn begin(&mut self) {
         self.made = None;
     }
 
@@ -95,16 +93,16 @@ impl Recorder {
     }
 
     /// Nothing more will be made of the line.
-    pub(crate) fn end(&mut self, at: Timestamp) {
-        if let (Some(tail), Some(line)) = (&self.tail, self.line.take()) {
-            self.spare = tail.keep(at, line, self.made);
+    pub(crate) fn end(&mut self, at: Timestamp, direction: Direction, line: &str) {
+        if let Some(tail) = &self.tail {
+            tail.keep(at, direction, line, self.made);
         }
     }
 
     /// The run is over, and all events of it are made.
     pub(crate) fn run_ended(&self) {
         if let (Some(tail), Some((_, last_seq))) = (&self.tail, self.made) {
-            tail.tell(&mut tail.lock(), &FollowedLine::RunEnded { last_seq });
+            tail.lock().tell(&FollowedLine::RunEnded { last_seq });
         }
     }
 }
@@ -112,93 +110,97 @@ impl Recorder {
 impl RawTail {
     /// Keeps so many bytes of lines; of one line at most an eighth of that.
     pub fn new(room: usize) -> Self {
-        Self { room, kept: Mutex::default(), followed: AtomicBool::new(false) }
+        Self { room, kept: Mutex::default() }
     }
 
     /// All lines from now on. Those that nobody has read yet are on the disk of a folder.
     pub fn follow(&self, folder: &Path) -> io::Result<LineFeed> {
         let spool = Arc::new(Spool::new(folder)?);
         self.lock().spools.push(Arc::clone(&spool));
-        self.followed.store(true, Ordering::Relaxed);
         Ok(LineFeed { spool })
     }
 
     /// The lines behind one, as far as they are kept.
     pub fn after(&self, number: LineNumber) -> KeptLines {
         let kept = self.lock();
-        let lines: Vec<KeptLine> = kept.lines.iter().filter(|line| line.number > number).cloned().collect();
-        let first = lines.first().map_or(kept.last + 1, |line| line.number.0);
-        KeptLines { lines, missing: first > number.0.saturating_add(1) }
+        let first = kept.first();
+        let passed = usize::try_from(number.0.saturating_add(1).saturating_sub(first)).unwrap_or(usize::MAX);
+        KeptLines { lines: kept.from(passed).collect(), missing: first > number.0.saturating_add(1) }
     }
 
     /// The line that an event was made of, as far as it is kept.
     pub fn line_of(&self, seq: Seq) -> Option<String> {
         let kept = self.lock();
-        let line = kept.lines.get(kept.reached.partition_point(|reached| *reached < seq))?;
-        (line.first_seq? <= seq).then(|| line.text.clone())
+        let index = kept.lines.partition_point(|line| line.reached < seq);
+        let (first, _) = kept.lines.get(index)?.made?;
+        if first <= seq { kept.from(index).next().map(|line| line.text) } else { None }
     }
 
-    /// Takes as much of a line as will be kept, into the room of another one if that fits.
-    pub(crate) fn take(&self, room: String, direction: Direction, line: &str) -> Taken {
+    /// Keeps as much of a line as it may take, with the first and the last event that were made of it.
+    fn keep(&self, at: Timestamp, direction: Direction, line: &str, made: Option<(Seq, Seq)>) {
         let direction = match direction {
             Direction::FromCli => LineDirection::FromCli,
             Direction::ToCli => LineDirection::ToCli,
         };
-        let most = self.room / SHARE;
-        let text = &line[..line.floor_char_boundary(most)];
-        let bytes = u64::try_from(line.len()).unwrap_or(u64::MAX);
-        let cut = text.len() < line.len();
-        let whole = (cut && self.followed.load(Ordering::Relaxed)).then(|| line.to_owned());
-        let mut kept = if room.capacity() > text.len() + SLACK { String::new() } else { room };
-        kept.clear();
-        kept.reserve_exact(text.len());
-        kept.push_str(text);
-        Taken { direction, text: kept, bytes, cut, whole }
-    }
-
-    /// Keeps a line, with the first and the last event that were made of it. Gives the room of one that had to go.
-    fn keep(&self, at: Timestamp, line: Taken, made: Option<(Seq, Seq)>) -> String {
-        let Taken { direction, text, bytes, cut, whole } = line;
+        let text = &line[..line.floor_char_boundary(self.room / SHARE)];
         let mut kept = self.lock();
-        kept.last += 1;
-        let number = LineNumber(kept.last);
-        let (first_seq, last_seq) = made.unzip();
-        let line = KeptLine { number, at, direction, text, bytes, cut, first_seq, last_seq };
-        if !kept.spools.is_empty() {
-            let text = whole.unwrap_or_else(|| line.text.clone());
-            // If nobody wanted it whole when it came, it is told as it is kept.
-            let cut = line.cut && text.len() == line.text.len();
-            self.tell(&mut kept, &FollowedLine::Line(KeptLine { text, cut, ..line.clone() }));
-        }
-        kept.bytes += line.text.len() + BESIDE;
-        let before = kept.reached.back().copied().unwrap_or_default();
-        kept.reached.push_back(last_seq.unwrap_or(before));
-        kept.lines.push_back(line);
-        let mut spare = String::new();
-        while kept.bytes > self.room
+        while self.room < kept.text.len() + text.len() + (kept.lines.len() + 1) * BESIDE
             && let Some(oldest) = kept.lines.pop_front()
         {
-            kept.reached.pop_front();
-            kept.bytes -= oldest.text.len() + BESIDE;
-            spare = oldest.text;
+            kept.text.drain(..oldest.kept);
         }
-        // One that is very long is not held until the next.
-        if spare.capacity() > 32 * SLACK { String::new() } else { spare }
-    }
-
-    /// Tells something to who follows.
-    fn tell(&self, kept: &mut Kept, told: &FollowedLine) {
-        // Who has gone wants nothing any more.
-        kept.spools.retain(|spool| Arc::strong_count(spool) > 1);
-        self.followed.store(!kept.spools.is_empty(), Ordering::Relaxed);
-        // Only a map with keys that are no strings can fail.
-        let mut line = serde_json::to_vec(told).unwrap_or_default();
-        line.push(b'\n');
-        kept.spools.iter().for_each(|spool| spool.write(&line));
+        kept.last += 1;
+        let before = kept.lines.back().map(|line| line.reached).unwrap_or_default();
+        let reached = made.map_or(before, |(_, last)| last);
+        let about = About { at, direction, kept: text.len(), length: line.len(), made, reached };
+        if !kept.spools.is_empty() {
+            let whole = about.told(LineNumber(kept.last), line.to_owned());
+            kept.tell(&FollowedLine::Line(whole));
+        }
+        kept.text.extend(text.as_bytes());
+        kept.lines.push_back(about);
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl About {
+    /// As a reader gets it, with so much of its text.
+    fn told(&self, number: LineNumber, text: String) -> KeptLine {
+        let (first_seq, last_seq) = self.made.unzip();
+        let cut = text.len() < self.length;
+        let bytes = u64::try_from(self.length).unwrap_or(u64::MAX);
+        KeptLine { number, at: self.at, direction: self.direction, text, bytes, cut, first_seq, last_seq }
+    }
+}
+
+impl Kept {
+    /// The number of the oldest line; if there is none, of the next.
+    fn first(&self) -> u64 {
+        self.last + 1 - self.lines.len() as u64
+    }
+
+    /// The lines from one on, as readers get them.
+    fn from(&self, index: usize) -> impl Iterator<Item = KeptLine> {
+        let mut from: usize = self.lines.iter().take(index).map(|line| line.kept).sum();
+        self.lines.iter().zip(self.first()..).skip(index).map(move |(about, number)| {
+            let text: Vec<u8> = self.text.range(from..from + about.kept).copied().collect();
+            from += about.kept;
+            // It was text when it came.
+            about.told(LineNumber(number), String::from_utf8_lossy(&text).into_owned())
+        })
+    }
+
+    /// Tells something to who follows.
+    fn tell(&mut self, told: &FollowedLine) {
+        // Who has gone wants nothing any more.
+        self.spools.retain(|spool| Arc::strong_count(spool) > 1);
+        // Only a map with keys that are no strings can fail.
+        let mut line = serde_json::to_vec(told).unwrap_or_default();
+        line.push(b'\n');
+        self.spools.iter().for_each(|spool| spool.write(&line));
     }
 }
 
@@ -213,7 +215,7 @@ mod tests {
     use super::*;
 
     fn keep(tail: &RawTail, text: &str, made: Option<(Seq, Seq)>) {
-        tail.keep(Timestamp(1), tail.take(String::new(), Direction::FromCli, text), made);
+        tail.keep(Timestamp(1), Direction::FromCli, text, made);
     }
 
     fn numbers(kept: &KeptLines) -> Vec<u64> {
@@ -240,11 +242,11 @@ mod tests {
         let mut recorder = Recorder::new(Some(Arc::clone(&tail)));
         recorder.made(Seq(1));
         for (text, seqs) in [("none", [].as_slice()), ("two", &[2, 3]), ("one", &[4])] {
-            recorder.begin(|tail, room| tail.take(room, Direction::ToCli, text));
+            recorder.begin();
             for seq in seqs {
                 recorder.made(Seq(*seq));
             }
-            recorder.end(Timestamp(0));
+            recorder.end(Timestamp(0), Direction::ToCli, text);
             recorder.made(Seq(9));
         }
         let lines = tail.after(LineNumber(0)).lines;
@@ -264,25 +266,36 @@ mod tests {
         let kept = tail.after(LineNumber(0));
         assert_eq!((numbers(&kept), kept.missing), ((91..=100).collect(), true));
         assert!(!tail.after(LineNumber(95)).missing);
-        assert_eq!(tail.lock().bytes, 10 * (BESIDE + 10));
+        let kept = tail.lock();
+        assert_eq!((kept.lines.len(), kept.text.len()), (10, 100));
     }
 
     #[test]
-    fn the_room_of_another_line_is_used_where_it_is_not_much_too_large() {
-        let tail = RawTail::new(10_000);
-        let taken = tail.take("x".repeat(30), Direction::ToCli, "1234");
-        assert_eq!((taken.text.as_str(), taken.text.capacity()), ("1234", 30));
-        let taken = tail.take("x".repeat(5 + SLACK), Direction::ToCli, "1234");
-        assert_eq!((taken.text.as_str(), taken.text.capacity()), ("1234", 4));
-        let taken = tail.take("x".to_owned(), Direction::ToCli, "1234");
-        assert_eq!(taken.text, "1234");
+    fn each_line_has_its_own_text_however_many_went_before_it() {
+        let tail = RawTail::new(20 * BESIDE);
+        for number in 1..=500_u64 {
+            keep(
+                &tail,
+                &format!("{number}{}", "ä".repeat(number as usize % 7)),
+                Some((Seq(number), Seq(number))),
+            );
+        }
+        let kept = tail.after(LineNumber(0)).lines;
+        assert!(kept.len() > 10, "{}", kept.len());
+        for line in kept {
+            let number = line.number.0;
+            assert_eq!(line.text, format!("{number}{}", "ä".repeat(number as usize % 7)));
+            assert_eq!(tail.line_of(Seq(number)), Some(line.text));
+        }
     }
 
     #[test]
     fn a_line_that_is_too_long_is_cut_between_characters_and_says_so() {
         let tail = RawTail::new(8 * 5);
-        assert!(!tail.take(String::new(), Direction::ToCli, "12345").cut);
-        let cut = tail.take(String::new(), Direction::ToCli, "1234ä6");
+        keep(&tail, "12345", None);
+        assert!(!tail.after(LineNumber(0)).lines[0].cut);
+        keep(&tail, "1234ä6", None);
+        let cut = &tail.after(LineNumber(1)).lines[0];
         assert_eq!((cut.text.as_str(), cut.bytes, cut.cut), ("1234", 7, true));
     }
 
@@ -292,9 +305,9 @@ mod tests {
         let tail = Arc::new(RawTail::new(8 * 5));
         let mut recorder = Recorder::new(Some(Arc::clone(&tail)));
         let mut record = |text: &str, seq| {
-            recorder.begin(|tail, room| tail.take(room, Direction::FromCli, text));
+            recorder.begin();
             recorder.made(Seq(seq));
-            recorder.end(Timestamp(0));
+            recorder.end(Timestamp(0), Direction::FromCli, text);
         };
         record("before", 1);
         let mut feed = tail.follow(folder.path()).unwrap();
@@ -326,6 +339,5 @@ mod tests {
         drop(tail.follow(folder.path()).unwrap());
         keep(&tail, "line", None);
         assert!(tail.lock().spools.is_empty());
-        assert!(!tail.followed.load(Ordering::Relaxed));
     }
 }

@@ -300,9 +300,10 @@ impl Task {
             Line::Whole(bytes) => {
                 let decoded = decode(bytes);
                 self.raw.pass(Direction::FromCli, || &*decoded.text);
-                self.recorder.begin(|tail, room| tail.take(room, Direction::FromCli, &decoded.text));
+                let text = decoded.text.clone();
+                self.recorder.begin();
                 self.feed_at(now, Input::Line(decoded));
-                self.recorder.end(now);
+                self.recorder.end(now, Direction::FromCli, &text);
             }
             Line::TooLong { length } => self.feed_at(now, Input::LongLine { length: *length }),
         }
@@ -312,9 +313,10 @@ impl Task {
         match done {
             Written::Line(message, by) => {
                 self.raw.pass(Direction::ToCli, || message.encode());
-                self.recorder.begin(|tail, room| tail.take(room, Direction::ToCli, &message.encode()));
+                let text = if self.recorder.keeps() { message.encode() } else { String::new() };
+                self.recorder.begin();
                 self.feed(Input::Sent(OutboundMessage::Known(*message), by));
-                self.recorder.end(self.now());
+                self.recorder.end(self.now(), Direction::ToCli, &text);
             }
             Written::Closed => self.feed(Input::StdinClosed),
             Written::Failed(error) if error.kind() == io::ErrorKind::TimedOut => self.act(Signal::Kill),

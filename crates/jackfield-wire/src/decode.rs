@@ -21,7 +21,7 @@ use crate::tag;
 
 /// Decodes one line. Total: any bytes give exactly one value.
 pub fn decode(line: &[u8]) -> Decoded<'_> {
-    let Ok(text) = std::str::from_utf8(line) else { return decode_lossy(line, quick) };
+    let Ok(text) = simdutf8::basic::from_utf8(line) else { return decode_lossy(line, quick) };
     // Nine lines of ten are deltas; they leave here.
     if let Some(event) = delta::read(text) {
         return Decoded { text: Cow::Borrowed(text), repaired: false, message: Inbound::StreamEvent(event) };

@@ -3,6 +3,8 @@
 //! A benchmark, not a test: it prints the limits beside the figures and fails on none. The one rule it keeps: every
 //! agent does one thing before any of them does the next, so that a bad minute is bad for all.
 
+pub(crate) mod layout;
+
 mod agents;
 mod client;
 
@@ -174,4 +176,8 @@ fn latency(place: &Place, agents: &[Agent], repetitions: usize) -> Result<(), Be
         "\nThe limits: `initialize` in 1/10 of the reference's time, the first update in 6 times the floor's."
     );
     Ok(())
+}
+
+fn file(doing: &'static str) -> impl FnOnce(std::io::Error) -> BenchError {
+    move |source| BenchError::File { doing: doing.to_owned(), source }
 }

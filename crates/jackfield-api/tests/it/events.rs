@@ -68,6 +68,45 @@ fn encoding_appends() {
 }
 
 #[test]
+fn what_pieces_of_a_text_have_in_common_is_theirs_alone() {
+    let piece = |item, message: Option<&str>| {
+        let message_id = message.map(Into::into);
+        Body::from(MessageChunk { item_id: ItemId(item), message_id, text: "more \"words\"".to_owned() })
+    };
+    let thought =
+        Reasoning { item_id: ItemId(1), message_id: Some("m".into()), reasoning_text: "hm".to_owned() };
+    let first = event(piece(1, Some("m")));
+    let other = |change: fn(&mut Event)| {
+        let mut other = first.clone();
+        change(&mut other);
+        other
+    };
+    let mut events = vec![
+        first.clone(),
+        other(|event| event.seq = Seq(7)),
+        other(|event| event.turn = None),
+        other(|event| event.session_id = "elsewhere".into()),
+        other(|event| event.parent_tool_call_id = Some("a call".into())),
+        event(piece(2, Some("m"))),
+        event(piece(1, Some("another"))),
+        event(piece(1, None)),
+        event(thought.into()),
+    ];
+    events.extend(bodies().into_iter().map(event));
+    // Each behind each.
+    let mut encoder = codec::Encoder::default();
+    for one in &events {
+        for another in &events {
+            for event in [one, another] {
+                let mut line = Vec::new();
+                encoder.encode(event, &mut line);
+                assert_eq!(String::from_utf8(line).unwrap(), encoded(event));
+            }
+        }
+    }
+}
+
+#[test]
 fn an_unknown_type_is_an_error_and_not_some_other_event() {
     let line = r#"{"type":"telepathy","seq":1,"at":0,"session_id":"s","turn":null}"#;
     let error = codec::decode(line).unwrap_err().to_string();

@@ -7,24 +7,26 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use jackfield_api::codec::Encoder;
 use jackfield_api::permission::PermissionRequest;
 use jackfield_api::snapshot::{Item, Snapshot};
-use jackfield_api::{Body, Event, Seq, SessionId, Timestamp, codec};
+use jackfield_api::{Body, Event, Seq, SessionId, Timestamp};
 
 use crate::store::{Batch, Decided, TurnRow};
 
 /// How much may wait before no more events are taken from the run. A batch becomes one frame, and whoever is behind
 /// holds one of them; so it is no larger than it must be to make a commit worth its while.
-const ROOM: usize = 256 * 1024;
+const ROOM: usize = 128 * 1024;
 /// How many events in one batch show that they pour in: one that is behind such a one waits a moment to grow.
 const POURING: u64 = 64;
 /// How large a batch need not grow any more.
-const WORTHWHILE: usize = 192 * 1024;
+const WORTHWHILE: usize = 96 * 1024;
 
 /// Events on their way to the disk.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     session_id: SessionId,
+    encoder: Encoder,
     lines: Vec<u8>,
     first: Option<Seq>,
     last: Seq,
@@ -48,6 +50,7 @@ impl Outbox {
     pub(crate) fn new(session_id: SessionId, last: Seq) -> Self {
         Self {
             session_id,
+            encoder: Encoder::default(),
             lines: Vec::new(),
             first: None,
             last,
@@ -67,7 +70,7 @@ impl Outbox {
     pub(crate) fn push(&mut self, event: &Event, model: Option<&str>) {
         self.first.get_or_insert(event.seq);
         self.last = event.seq;
-        codec::encode(event, &mut self.lines);
+        self.encoder.encode(event, &mut self.lines);
         self.lines.push(b'\n');
         self.urgent |=
             matches!(event.body, Body::Complete(_) | Body::PermissionRequest(_) | Body::RunEnded(_));

@@ -217,15 +217,19 @@ impl Rows {
     }
 
     fn write_items(&self, to: &Connection, session: i64) -> rusqlite::Result<()> {
+        if self.items.is_empty() {
+            return Ok(());
+        }
+        let mut insert = to.prepare_cached(
+            "INSERT INTO item (session, seq, at, kind, item) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET at = excluded.at, kind = excluded.kind, item = excluded.item
+             RETURNING number",
+        )?;
+        let mut note = index::noting(to)?;
         for row in &self.items {
-            let number: i64 = to
-                .prepare_cached(
-                    "INSERT INTO item (session, seq, at, kind, item) VALUES (?1, ?2, ?3, ?4, ?5)
-                     ON CONFLICT DO UPDATE SET at = excluded.at, kind = excluded.kind, item = excluded.item
-                     RETURNING number",
-                )?
-                .query_row(params![session, row.seq, row.at, row.kind, row.item], |row| row.get(0))?;
-            index::note(to, number, &row.text)?;
+            let item = params![session, row.seq, row.at, row.kind, row.item];
+            let number: i64 = insert.query_row(item, |row| row.get(0))?;
+            note.execute(params![number, row.text])?;
         }
         Ok(())
     }

@@ -4,16 +4,14 @@
 //! is given much at once, and never while somebody waits for a commit. The one rule it keeps: a search finds
 //! everything that was stored before it.
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{CachedStatement, Connection, TransactionBehavior, params};
 
 /// How much text is taken in with one commit: the index gathers it in memory, and whoever comes meanwhile waits.
 const PIECE: usize = 128 * 1024;
 
-/// Notes what of an item is searched; nothing, if it is empty.
-pub(super) fn note(to: &Connection, item: i64, text: &str) -> rusqlite::Result<()> {
-    to.prepare_cached("INSERT OR REPLACE INTO unindexed (item, text) VALUES (?1, ?2)")?
-        .execute(params![item, text])?;
-    Ok(())
+/// Notes an item, and what of it is searched; nothing, if that is empty.
+pub(super) fn noting(to: &Connection) -> rusqlite::Result<CachedStatement<'_>> {
+    to.prepare_cached("INSERT OR REPLACE INTO unindexed (item, text) VALUES (?1, ?2)")
 }
 
 /// Forgets an item.
@@ -49,6 +47,8 @@ pub(super) fn take_in_all(to: &Connection) -> rusqlite::Result<()> {
 fn take_in(to: &Connection) -> rusqlite::Result<bool> {
     let (mut taken, mut last, mut more) = (0, None, false);
     let mut noted = to.prepare_cached("SELECT item, text FROM unindexed ORDER BY item")?;
+    let mut remove = to.prepare_cached("DELETE FROM words WHERE rowid = ?1")?;
+    let mut insert = to.prepare_cached("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?;
     let mut rows = noted.query([])?;
     while let Some(row) = rows.next()? {
         if taken >= PIECE {
@@ -57,10 +57,9 @@ fn take_in(to: &Connection) -> rusqlite::Result<bool> {
         }
         let (item, text): (i64, _) = (row.get(0)?, row.get_ref(1)?.as_str()?);
         if text.is_empty() {
-            to.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([item])?;
+            remove.execute([item])?;
         } else {
-            to.prepare_cached("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?
-                .execute(params![item, text])?;
+            insert.execute(params![item, text])?;
         }
         (taken, last) = (taken + text.len(), Some(item));
     }

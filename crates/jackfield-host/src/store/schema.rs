@@ -66,14 +66,15 @@ pub(super) fn open(path: &Path, steps: &[&str], syncing: Syncing) -> Result<Conn
     }
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(fault)?;
     // The writer empties the WAL itself, when nobody waits for it, and syncs it itself where that comes behind.
-    let synchronous = match syncing {
-        Syncing::First => "FULL",
-        Syncing::Behind => "NORMAL",
+    // A host of one client writes few pages again.
+    let (synchronous, cache) = match syncing {
+        Syncing::First => ("FULL", 2048),
+        Syncing::Behind => ("NORMAL", 512),
     };
     connection
         .execute_batch(&format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = 0;
-             PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 16777216;",
+             PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -{cache};",
         ))
         .map_err(fault)?;
     if found < known {
@@ -101,7 +102,7 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
-    connection.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2048;")?;
+    connection.execute_batch("PRAGMA temp_store = MEMORY;")?;
     // Otherwise a statement whose plan might be another one for another value is compiled anew each time it is used.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);

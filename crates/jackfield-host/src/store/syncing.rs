@@ -1,7 +1,7 @@
 //! When the disk is made to keep what was written to it, and when the writer does what was put off.
 //!
 //! What is written survives the process in any case; only a power cut takes what the disk has not kept. The one rule
-//! kept here: what was put off is done as soon as nobody waits, and soon in any case.
+//! kept here: what was put off is done as soon as nobody waits, and within its time in any case.
 
 use std::time::{Duration, Instant};
 
@@ -19,17 +19,21 @@ pub enum Syncing {
 
 /// How long nothing must come before it is done.
 const PAUSE: Duration = Duration::from_millis(10);
-/// How long it is put off at most.
-const LONGEST: Duration = Duration::from_millis(100);
 
 /// What the writer has put off.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Owed {
+    /// How long it is put off at most.
+    longest: Duration,
     /// When the first and the last of it were written.
     since: Option<(Instant, Instant)>,
 }
 
 impl Owed {
+    pub(super) fn within(longest: Duration) -> Self {
+        Self { longest, since: None }
+    }
+
     pub(super) fn wrote(&mut self, now: Instant) {
         let first = self.since.map_or(now, |(first, _)| first);
         self.since = Some((first, now));
@@ -38,7 +42,7 @@ impl Owed {
     /// How long it may still be put off; none if nothing is owed.
     pub(super) fn patience(&self, now: Instant) -> Option<Duration> {
         let (first, last) = self.since?;
-        Some((first + LONGEST).min(last + PAUSE).saturating_duration_since(now))
+        Some((first + self.longest).min(last + PAUSE).saturating_duration_since(now))
     }
 
     pub(super) fn is_due(&self, now: Instant) -> bool {
@@ -56,7 +60,7 @@ mod tests {
 
     #[test]
     fn it_is_paid_in_the_first_pause_and_soon_without_one() {
-        let (mut owed, start) = (Owed::default(), Instant::now());
+        let (mut owed, start) = (Owed::within(Duration::from_millis(100)), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
         assert_eq!(owed.patience(at(0)), None);
         owed.wrote(at(0));

@@ -45,7 +45,7 @@ impl Writer {
         lock: Lock,
         ended: watch::Sender<()>,
     ) -> Self {
-        let (unsynced, unindexed) = (Owed::default(), Owed::default());
+        let (unsynced, unindexed) = (Owed::within(SYNCED_WITHIN), Owed::within(INDEXED_WITHIN));
         Self { queue, connection, wal, syncing, unsynced, unindexed, unlooked: 0, lock, ended }
     }
 
@@ -305,6 +305,11 @@ where
         let _ = self.reply.send(outcome);
     }
 }
+
+/// How long what was told may wait for the disk, where that comes behind.
+const SYNCED_WITHIN: Duration = Duration::from_millis(100);
+/// How long words may wait for a moment in which nobody waits. A search does not: it takes in what is left.
+const INDEXED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Frames in the WAL from which on it is taken into the database: four megabytes.
 const CHECKPOINT_FRAMES: i64 = 1000;

@@ -11,6 +11,7 @@ use std::process::Command;
 use jackfield_testkit::cli;
 use tempfile::TempDir;
 
+use super::file;
 use crate::bench::BenchError;
 use crate::{process, workspace};
 
@@ -40,13 +41,32 @@ pub(super) fn all() -> Result<Vec<Agent>, BenchError> {
         return Err(BenchError::Missing { what: "the reference adapter", place });
     }
     let node = cache.join("node/24/package/bin/node");
-    let jackfield = workspace::cargo_target().join("release/jackfield");
+    let jackfield = ours();
     Ok(vec![
         Agent { name: "`jackfield acp`", words: vec![jackfield.into(), "acp".into()] },
         Agent { name: "floor: minimal adapter", words: vec![built("bench-acp-floor")?.into()] },
         Agent { name: "`claude-agent-acp` 0.99.0, Node 24", words: vec![node.into(), adapter.into()] },
         Agent { name: "`claude-code-acp-rs` 0.1.22", words: vec![built("bench-claude-code-acp-rs")?.into()] },
     ])
+}
+
+/// Where ours is built.
+pub(super) fn ours() -> PathBuf {
+    workspace::cargo_target().join("release/jackfield")
+}
+
+impl Agent {
+    /// Ours, under the eyes of `valgrind`, which writes down what it runs.
+    pub(super) fn watched(profile: &Path) -> Self {
+        let mut to = OsString::from("--callgrind-out-file=");
+        to.push(profile);
+        let options = ["--quiet", "--tool=callgrind", "--demangle=no"].map(OsString::from);
+        let words = std::iter::once("valgrind".into()).chain(options);
+        Self {
+            name: "`jackfield acp`, watched",
+            words: words.chain([to, ours().into(), "acp".into()]).collect(),
+        }
+    }
 }
 
 fn built(package: &str) -> Result<PathBuf, BenchError> {
@@ -100,8 +120,4 @@ impl Place {
         command.env("CLAUDE_CODE_EXECUTABLE", &claude);
         Ok(command)
     }
-}
-
-fn file(doing: &'static str) -> impl FnOnce(std::io::Error) -> BenchError {
-    move |source| BenchError::File { doing: doing.to_owned(), source }
 }

@@ -4,7 +4,7 @@
 //! are the agent's own, as the kernel counts them, never the client's or the CLI's.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read as _, Write};
+use std::io::{BufRead, BufReader, Read as _, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
@@ -15,6 +15,7 @@ use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use super::file;
 use crate::bench::BenchError;
 use crate::process;
 
@@ -133,6 +134,13 @@ impl Client {
         Ok(most)
     }
 
+    /// Lets it leave by itself, however long that takes.
+    pub(super) fn leave(mut self) -> Result<(), BenchError> {
+        drop(self.stdin.take());
+        self.child.wait().map_err(file("wait for the agent"))?;
+        Ok(())
+    }
+
     /// The most memory it ever had, in kilobytes.
     pub(super) fn peak(&self) -> Result<f64, BenchError> {
         self.memory("VmHWM:")
@@ -216,8 +224,4 @@ impl Drop for Client {
 
 fn missing(what: &'static str, place: &str) -> BenchError {
     BenchError::Missing { what, place: place.to_owned() }
-}
-
-fn file(doing: &'static str) -> impl FnOnce(io::Error) -> BenchError {
-    move |source| BenchError::File { doing: doing.to_owned(), source }
 }
