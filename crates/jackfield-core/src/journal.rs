@@ -36,8 +36,26 @@ pub struct Entry {
 /// How a line begins that stands in the journal as it is.
 const JSON: &str = ",\"json\":";
 
-/// Room for what stands around such a line.
-const HEAD: usize = 64;
+/// How such a line begins up to there. Many come in the same moment, and have the same.
+#[derive(Debug, Default)]
+pub struct LineHead {
+    at: Timestamp,
+    text: Vec<u8>,
+}
+
+impl LineHead {
+    fn of(&mut self, at: Timestamp) -> &[u8] {
+        if self.at != at || self.text.is_empty() {
+            self.at = at;
+            self.text.clear();
+            self.text.extend_from_slice(b"{\"t\":");
+            write_seconds(at, &mut self.text);
+            self.text.extend_from_slice(b",\"dir\":\"out\"");
+            self.text.extend_from_slice(JSON.as_bytes());
+        }
+        &self.text
+    }
+}
 
 /// What stands before such a line.
 #[derive(Deserialize)]
@@ -116,19 +134,18 @@ impl Entry {
         serde_json::from_str(line)
     }
 
-    /// Appends the journal's line for an input, with its newline; nothing for what is not journaled.
-    pub fn write(at: Timestamp, input: &Input<'_>, out: &mut Vec<u8>) {
+    /// Appends the journal's line for an input, with its newline; nothing for what is not journaled. The head is the
+    /// one of the line before.
+    pub fn write(at: Timestamp, input: &Input<'_>, head: &mut LineHead, out: &mut Vec<u8>) {
         // Nearly all of a journal is this, so it is copied and not looked at.
         if let Input::Line(line) = input
             && !line.repaired
             && !matches!(line.message, wire::Inbound::Malformed(_) | wire::Inbound::Blank)
             && !has_newline(line.text.as_bytes())
         {
-            out.reserve(line.text.len() + HEAD);
-            out.extend_from_slice(b"{\"t\":");
-            write_seconds(at, out);
-            out.extend_from_slice(b",\"dir\":\"out\"");
-            out.extend_from_slice(JSON.as_bytes());
+            let head = head.of(at);
+            out.reserve(head.len() + line.text.len() + 2);
+            out.extend_from_slice(head);
             out.extend_from_slice(line.text.as_bytes());
             out.extend_from_slice(b"}\n");
         } else if let Some(entry) = Self::of(at, input) {
@@ -193,21 +210,10 @@ fn has_newline(line: &[u8]) -> bool {
 
 /// Seconds with their thousandths.
 fn write_seconds(at: Timestamp, out: &mut Vec<u8>) {
-    // Room for the largest number, which has twenty digits, and the point.
-    let mut text = [b'0'; 21];
-    let mut begin = text.len();
-    let mut rest = at.0;
-    // At least one digit before the point.
-    while rest > 0 || begin > text.len() - 5 {
-        begin -= 1;
-        if begin == text.len() - 4 {
-            text[begin] = b'.';
-            continue;
-        }
-        text[begin] = b'0' + u8::try_from(rest % 10).unwrap_or_default();
-        rest /= 10;
-    }
-    out.extend_from_slice(&text[begin..]);
+    // A number cannot fail, nor can a vector that grows.
+    let _ = serde_json::to_writer(&mut *out, &(at.0 / 1000));
+    let digit = |of: u64| b'0' + u8::try_from(at.0 / of % 10).unwrap_or_default();
+    out.extend_from_slice(&[b'.', digit(100), digit(10), digit(1)]);
 }
 
 impl Meta {
@@ -353,14 +359,15 @@ mod tests {
 
     #[test]
     fn a_line_that_stands_as_it_is_is_read_as_it_was_written() {
-        for at in [0, 7, 42, 999, 1000, 1001, 12_345, 1_794_787_539_008] {
+        let mut head = LineHead::default();
+        for at in [0, 0, 7, 42, 999, 1000, 1001, 1001, 12_345, 1_794_787_539_008] {
             let text = r#"{"type":"keep_alive"}"#;
             let input = Input::Line(wire::decode(text.as_bytes()));
             let mut line = Vec::new();
-            Entry::write(Timestamp(at), &input, &mut line);
+            Entry::write(Timestamp(at), &input, &mut head, &mut line);
             let line = String::from_utf8_lossy(&line);
-            let head = format!("{{\"t\":{}.{:03},", at / 1000, at % 1000);
-            assert!(line.starts_with(&head) && line.ends_with("}\n"), "{line}");
+            let begin = format!("{{\"t\":{}.{:03},", at / 1000, at % 1000);
+            assert!(line.starts_with(&begin) && line.ends_with("}\n"), "{line}");
             let read = Entry::read(line.trim_end());
             assert_eq!(read.ok(), Entry::of(Timestamp(at), &input));
         }

@@ -3,12 +3,13 @@
 //! `raw-streamjson-SESSION.jsonl` is a journal that `jackfield replay` takes; `normalized-streamjson-SESSION.jsonl`
 //! has the events. Both are for their owner alone, have a bounded size, and have secrets taken out line by line. Many
 //! lines are looked through and written at once, because one by one they would cost as much as the session itself;
-//! and while much is said, what is written ends where a large page of the file does, which costs the system half.
+//! and while much is said, what is written ends where a large page of the file does, and room for it is taken ahead:
+//! each of them costs the system a third less.
 //! The one rule it keeps: a file is put aside between two lines, never in one.
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, IoSlice, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ use crate::redact::redact_lines;
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// How much is held back until it is written.
 const HELD: usize = 256 * 1024;
+/// How much room in a file is taken ahead.
+const AHEAD: u64 = 2 * 1024 * 1024;
 /// Where in a file a write ends that is not the last for now.
 const GRAIN: u64 = 64 * 1024;
 /// Much was said: as much as a pipe holds, about. What is less than that is written at once.
@@ -55,6 +58,8 @@ pub(crate) struct DebugFile {
     /// How much came since the last pause.
     came: usize,
     written: u64,
+    /// Up to where the file has room that was taken ahead.
+    roomy: u64,
     largest: u64,
 }
 
@@ -73,7 +78,7 @@ impl DebugFile {
         let path = folder.join(format!("{kind}-streamjson-{}.jsonl", plain(session.as_str())));
         let file = create(&path)?;
         let written = file.metadata()?.len();
-        Ok(Self { path, file, held: Vec::new(), clean: 0, came: 0, written, largest })
+        Ok(Self { path, file, held: Vec::new(), clean: 0, came: 0, written, roomy: 0, largest })
     }
 
     /// Takes whole lines that are appended, each with its newline. They are written later.
@@ -81,7 +86,21 @@ impl DebugFile {
         let before = self.held.len();
         append(&mut self.held);
         self.came += self.held.len() - before;
-        if self.held.len() >= HELD { self.write_much() } else { Ok(()) }
+        if self.held.len() < HELD {
+            return Ok(());
+        }
+        self.look_through();
+        self.write_much(&[])
+    }
+
+    /// Takes whole lines that are somebody else's. Where they are many, they are written from where they lie.
+    pub(crate) fn take(&mut self, lines: &[u8]) -> io::Result<()> {
+        if lines.len() < MUCH {
+            return self.hold(|held| held.extend_from_slice(lines));
+        }
+        self.came += lines.len();
+        self.look_through();
+        self.write_much(&redact_lines(lines))
     }
 
     /// Nothing more comes for now. What was held back is written, unless so much came that more will; then it says so,
@@ -89,6 +108,7 @@ impl DebugFile {
     pub(crate) fn pause(&mut self) -> io::Result<Pause> {
         if std::mem::take(&mut self.came) < MUCH {
             self.flush()?;
+            self.give_room_back();
         }
         Ok(if self.held.is_empty() { Pause::Written } else { Pause::Held })
     }
@@ -110,20 +130,44 @@ impl DebugFile {
         done
     }
 
-    /// Writes as much of what was held back as ends at a page of the file, where all of it has room in there.
-    fn write_much(&mut self) -> io::Result<()> {
-        self.look_through();
-        let end = self.written.saturating_add(u64::try_from(self.held.len()).unwrap_or(u64::MAX));
+    /// Writes as much of what was held back, and of more lines behind it, as ends at a page of the file, where all of
+    /// it has room in there. All of it was looked through.
+    fn write_much(&mut self, more: &[u8]) -> io::Result<()> {
+        let all = self.held.len() + more.len();
+        let end = self.written.saturating_add(u64::try_from(all).unwrap_or(u64::MAX));
         let left = usize::try_from(end % GRAIN).unwrap_or(usize::MAX);
-        let Some(now) = self.held.len().checked_sub(left).filter(|_| end <= self.largest) else {
+        let Some(now) = all.checked_sub(left).filter(|_| end <= self.largest) else {
+            self.held.extend_from_slice(more);
+            self.clean = self.held.len();
             return self.flush();
         };
-        let held = std::mem::take(&mut self.held);
-        let done = self.append(&held[..now]);
+        self.take_room(end);
+        let mut held = std::mem::take(&mut self.held);
+        let (old, new) = (now.min(held.len()), now.saturating_sub(held.len()));
+        let done = self.append(&held[..old], &more[..new]);
+        held.drain(..old);
+        held.extend_from_slice(&more[new..]);
+        self.clean = held.len();
         self.held = held;
-        self.held.drain(..now);
-        self.clean = self.held.len();
         done
+    }
+
+    /// Takes room ahead for a file that is about to end there.
+    fn take_room(&mut self, end: u64) {
+        if end > self.roomy {
+            self.roomy = end.saturating_add(AHEAD);
+            let length = self.roomy - self.written;
+            // A system that cannot do it, or has no room, writes as it always does.
+            let _ = take_room(&self.file, self.written, length);
+        }
+    }
+
+    /// Gives the room back that was taken ahead.
+    fn give_room_back(&mut self) {
+        if std::mem::take(&mut self.roomy) > 0 {
+            // The system lets go of what is behind the end. If it does not, it does when the file is deleted.
+            let _ = self.file.metadata().and_then(|file| self.file.set_len(file.len()));
+        }
     }
 
     /// Takes secrets out of what was held back.
@@ -141,25 +185,38 @@ impl DebugFile {
             let room = usize::try_from(self.largest.saturating_sub(self.written)).unwrap_or(usize::MAX);
             let fits = whole_lines(rest, room);
             if fits > 0 {
-                self.append(&rest[..fits])?;
+                self.append(&rest[..fits], &[])?;
                 rest = &rest[fits..];
             } else if self.written > 0 {
+                self.give_room_back();
                 fs::rename(&self.path, self.path.with_extension("jsonl.1"))?;
                 self.file = create(&self.path)?;
                 self.written = 0;
             } else {
                 // A line that is larger than a file may be is a file of its own.
                 let line = rest.iter().position(|&byte| byte == b'\n').map_or(rest.len(), |end| end + 1);
-                self.append(&rest[..line])?;
+                self.append(&rest[..line], &[])?;
                 rest = &rest[line..];
             }
         }
         Ok(())
     }
 
-    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.written += u64::try_from(lines.len()).unwrap_or(u64::MAX);
-        self.file.write_all(lines)
+    fn append(&mut self, lines: &[u8], more: &[u8]) -> io::Result<()> {
+        self.written += u64::try_from(lines.len() + more.len()).unwrap_or(u64::MAX);
+        let mut parts = [IoSlice::new(lines), IoSlice::new(more)];
+        let mut parts = parts.as_mut_slice();
+        // Those that are empty go.
+        IoSlice::advance_slices(&mut parts, 0);
+        while !parts.is_empty() {
+            match self.file.write_vectored(parts) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => IoSlice::advance_slices(&mut parts, written),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -167,6 +224,7 @@ impl Drop for DebugFile {
     fn drop(&mut self) {
         // There is nobody left who could be told.
         let _ = self.flush();
+        self.give_room_back();
     }
 }
 
@@ -187,6 +245,18 @@ fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Takes room in a file, whose end stays where it is.
+#[cfg(target_os = "linux")]
+fn take_room(file: &File, from: u64, length: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, from, length)?)
+}
+
+/// Elsewhere the end would not stay where it is.
+#[cfg(not(target_os = "linux"))]
+fn take_room(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
 /// A session's name as part of a file's.
 fn plain(name: &str) -> String {
     name.chars()
@@ -197,6 +267,8 @@ fn plain(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use std::os::unix::fs::MetadataExt as _;
 
     use super::*;
 
@@ -276,6 +348,8 @@ mod tests {
         assert_eq!(length() % GRAIN, 0);
         drop(file);
         assert_eq!(length(), expected.len() as u64 + 2 * HELD as u64);
+        let blocks = fs::metadata(&path).unwrap().blocks();
+        assert!(blocks * 512 < length() + AHEAD / 2, "no room stays taken: {blocks}");
     }
 
     #[test]
@@ -295,6 +369,36 @@ mod tests {
         assert!(old.ends_with('\n') && old.starts_with("line ") && new.starts_with("line "));
         let expected: String = (0..20_000).map(|number| line(number) + "\n").collect();
         assert!(expected.ends_with(&(old + &new)));
+    }
+
+    #[test]
+    fn lines_of_somebody_else_are_written_from_where_they_lie_behind_what_was_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("normalized-streamjson-s.jsonl");
+        let length = || fs::metadata(&path).unwrap().len();
+        let key = format!("sk-ant-{}", "abcdefgh".repeat(4));
+        let largest = 30 * GRAIN;
+        let mut file =
+            DebugFile::open_with(folder.path(), &SessionId::from("s"), Kind::Normalized, largest).unwrap();
+        let mut expected = String::new();
+        for number in 0..60 {
+            // Few and many, with and without a secret, behind what came one by one.
+            let count = [1, 40, 700, 3000][number % 4];
+            let secret = if number % 3 == 0 { key.as_str() } else { "harmless" };
+            let lines = format!("{number} {} {secret}\n", "x".repeat(number)).repeat(count);
+            file.take(lines.as_bytes()).unwrap();
+            expected += &lines.replace(&key, "[redacted]");
+            if count == 3000 {
+                assert!(file.held.len() < HELD && length() % GRAIN == 0, "{number}");
+            }
+            hold(&mut file, "alone");
+            expected += "alone\n";
+        }
+        file.flush().unwrap();
+        let aside = fs::read_to_string(folder.path().join("normalized-streamjson-s.jsonl.1")).unwrap();
+        let both = aside.clone() + &fs::read_to_string(&path).unwrap();
+        assert!(aside.ends_with('\n') && aside.len() as u64 <= largest && length() <= largest);
+        assert!(both == expected);
     }
 
     #[test]

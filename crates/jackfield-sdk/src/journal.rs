@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use jackfield_api::Timestamp;
 use jackfield_core::Input;
-pub use jackfield_core::journal::Entry;
+pub use jackfield_core::journal::{Entry, LineHead};
 
 /// Who is told. It is called in the middle of the session's work, so it must be quick.
 pub trait Journal: Debug + Send + Sync {
@@ -32,9 +32,10 @@ pub struct Passed<'a> {
 }
 
 impl Passed<'_> {
-    /// Appends its line, with the newline; nothing where nothing can come of it.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        Entry::write(self.at, self.input, out);
+    /// Appends its line, with the newline; nothing where nothing can come of it. The head is the one of the line
+    /// before.
+    pub fn write(&self, head: &mut LineHead, out: &mut Vec<u8>) {
+        Entry::write(self.at, self.input, head, out);
     }
 
     /// What it is in a journal; `None` where nothing can come of it.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jackfield_api::SessionId;
-use jackfield_sdk::{Journal, Passed};
+use jackfield_sdk::{Journal, LineHead, Passed};
 
 use crate::debug_files::{DebugFile, Kind, Pause};
 use crate::observe::{DebugOf, Observe};
@@ -39,6 +39,8 @@ struct Files {
 #[derive(Debug, Default)]
 struct Written {
     file: Option<DebugFile>,
+    /// How the last line began, in a journal.
+    head: LineHead,
     /// Somebody will write what is held back.
     later: bool,
 }
@@ -87,7 +89,7 @@ impl Watcher {
     /// Events that are about to be stored, as lines.
     pub(crate) fn events(&self, lines: &[u8]) {
         if self.debugs() {
-            self.files.write(Kind::Normalized, |file| file.hold(|held| held.extend_from_slice(lines)));
+            self.files.write(Kind::Normalized, |file, _| file.take(lines));
             self.files.pause(Kind::Normalized);
         }
     }
@@ -99,7 +101,7 @@ impl Journal for Watcher {
     }
 
     fn passed(&self, passed: &Passed<'_>) {
-        self.files.write(Kind::Raw, |file| file.hold(|held| passed.write(held)));
+        self.files.write(Kind::Raw, |file, head| file.hold(|held| passed.write(head, held)));
     }
 
     fn pause(&self) {
@@ -115,14 +117,19 @@ impl Journal for Watcher {
 
 impl Files {
     /// Writes to a file, which is opened if it is not; `None` where that was not possible.
-    fn write<T>(&self, kind: Kind, write: impl FnOnce(&mut DebugFile) -> std::io::Result<T>) -> Option<T> {
+    fn write<T>(
+        &self,
+        kind: Kind,
+        write: impl FnOnce(&mut DebugFile, &mut LineHead) -> std::io::Result<T>,
+    ) -> Option<T> {
         let folder = self.folder.as_ref()?;
         let mut written = self.lock(kind);
-        let opened = match &mut written.file {
+        let Written { file, head, .. } = &mut *written;
+        let opened = match file {
             Some(file) => Ok(file),
             none => DebugFile::open(folder, &self.session, kind).map(|opened| none.insert(opened)),
         };
-        match opened.and_then(write) {
+        match opened.and_then(|file| write(file, head)) {
             Ok(done) => Some(done),
             Err(error) => {
                 tracing::warn!(session = %self.session, %error, "cannot write debug files; they are off now");
@@ -136,7 +143,7 @@ impl Files {
     /// Nothing more comes for now. While much is said, what is held back is written a little later, with what came
     /// until then.
     fn pause(self: &Arc<Self>, kind: Kind) {
-        if self.write(kind, DebugFile::pause) != Some(Pause::Held)
+        if self.write(kind, |file, _| file.pause()) != Some(Pause::Held)
             || std::mem::replace(&mut self.lock(kind).later, true)
         {
             return;
@@ -158,7 +165,7 @@ impl Files {
         let is_open = written.file.is_some();
         drop(written);
         if is_open {
-            self.write(kind, DebugFile::flush);
+            self.write(kind, |file, _| file.flush());
         }
     }
 
