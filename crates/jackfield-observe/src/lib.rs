@@ -15,7 +15,7 @@ pub mod spans;
 pub mod tally;
 pub mod trace_parent;
 
-pub use span::{Parent, Span, SpanEvent, Value};
-pub use spans::{Payloads, Spans};
+pub use span::{Parent, Payload, Span, SpanEvent, Value};
+pub use spans::{Lines, Payloads, Spans};
 pub use tally::Tally;
 pub use trace_parent::{Sampled, Seed, SpanId, TraceId, TraceParent};

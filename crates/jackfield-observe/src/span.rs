@@ -47,11 +47,22 @@ pub enum Parent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpanEvent {
     /// What.
-    pub name: Cow<'static, str>,
+    pub name: &'static str,
     /// When.
     pub at: Timestamp,
     /// What is known of it.
     pub attributes: Vec<Attribute>,
+    /// What was said, where that goes into spans.
+    pub payload: Option<Payload>,
+}
+
+/// What was said, as much of it as is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// The text, without its secrets.
+    pub text: String,
+    /// How long it was.
+    pub bytes: u64,
 }
 
 /// Something that is known.
@@ -60,8 +71,8 @@ pub type Attribute = (&'static str, Value);
 /// What an attribute holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Words.
-    Text(String),
+    /// Words, mostly from a list.
+    Text(Cow<'static, str>),
     /// A whole number.
     Whole(u64),
     /// Any number.
@@ -70,15 +81,15 @@ pub enum Value {
     Texts(Vec<String>),
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
+impl From<&'static str> for Value {
+    fn from(text: &'static str) -> Self {
+        Self::Text(text.into())
     }
 }
 
 impl From<String> for Value {
     fn from(text: String) -> Self {
-        Self::Text(text)
+        Self::Text(text.into())
     }
 }
 

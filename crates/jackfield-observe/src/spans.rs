@@ -19,7 +19,7 @@ use crate::span::{Attribute, Parent, Span, names};
 use crate::trace_parent::{Sampled, Seed, TraceParent};
 pub(crate) use facts::{kind, outcome, run_end};
 use open::{Forest, Key};
-pub use payload::{Payloads, Redact};
+pub use payload::{Lines, Payloads, Redact};
 
 /// How many prompts of others may wait for their turn.
 const WAITING: usize = 64;
@@ -80,52 +80,64 @@ impl Spans {
         }
     }
 
-    /// Takes an event in, with the line that it was made of where that is known and wanted.
-    pub fn see(&mut self, event: &Event, raw: Option<&str>) {
+    /// Takes an event in, with its lines where they are known and wanted.
+    #[inline]
+    pub fn see(&mut self, event: &Event, lines: Lines<'_>) {
         // A failure is told right behind the result that it belongs to.
         if !matches!(event.body, Body::Error(_)) {
             self.settle();
         }
         self.now = self.now.max(event.at);
+        // Nine events in ten are pieces of a block that is open.
+        let (name, item, message, text) = match &event.body {
+            Body::MessageChunk(chunk) => {
+                (names::MESSAGE, chunk.item_id, chunk.message_id.as_ref(), &chunk.text)
+            }
+            Body::Reasoning(thought) => {
+                (names::REASONING, thought.item_id, thought.message_id.as_ref(), &thought.reasoning_text)
+            }
+            _ => return self.see_rarer(event, lines),
+        };
+        let room = self.payloads.map_or(0, |payloads| payloads.bytes.saturating_mul(2));
+        match self.forest.block(item) {
+            Some(open) => open.hear(text, room),
+            None => self.begin_block(name, event, item, message, text),
+        }
+    }
+
+    fn see_rarer(&mut self, event: &Event, lines: Lines<'_>) {
         match &event.body {
             Body::TurnStarted(started) => self.begin(event, started.trigger),
             Body::UserMessage(message) if event.parent_tool_call_id.is_none() => {
                 self.adopt(message.uuid.as_ref());
-                self.attach(&Key::Turn, event, raw);
+                self.attach(&Key::Turn, event, lines);
             }
             Body::SessionStatus(status) => {
                 self.model = Some(status.model.clone());
-                self.point(names::SYSTEM.into(), event, raw, facts::status(status));
+                self.point(names::SYSTEM.into(), event, lines, facts::status(status));
             }
             Body::ModelChanged(changed) => {
                 self.model = Some(changed.model.clone());
-                self.happened(event, raw, vec![(facts::MODEL, changed.model.as_str().into())]);
+                self.happened(event, lines, vec![(facts::MODEL, changed.model.clone().into())]);
             }
-            Body::MessageChunk(chunk) => {
-                self.block(names::MESSAGE, event, chunk.item_id, chunk.message_id.as_ref(), &chunk.text);
-            }
-            Body::Reasoning(thought) => {
-                let text = &thought.reasoning_text;
-                self.block(names::REASONING, event, thought.item_id, thought.message_id.as_ref(), text);
-            }
-            Body::ItemEnded(ended) => self.end_block(event, raw, ended.item_id, ended.outcome),
+            Body::ItemEnded(ended) => self.end_block(event, lines, ended.item_id, ended.outcome),
             Body::ToolCall(call) => {
                 let key = Key::Tool(call.tool_call_id.clone());
                 if !self.forest.contains(&key) {
                     let attributes = vec![
                         (facts::OPERATION, "execute_tool".into()),
-                        (facts::TOOL, call.tool_name.as_str().into()),
+                        (facts::TOOL, call.tool_name.clone().into()),
                         (facts::TOOL_TYPE, "function".into()),
-                        (facts::TOOL_CALL, call.tool_call_id.as_str().into()),
+                        (facts::TOOL_CALL, call.tool_call_id.as_str().to_owned().into()),
                         (facts::KIND, kind(&call.normalized).into()),
                     ];
                     self.open(key.clone(), names::TOOL.into(), event, attributes);
-                    self.attach(&key, event, raw);
+                    self.attach(&key, event, lines);
                 }
             }
             Body::ToolUpdate(update) if update.tool_status != ToolStatus::Running => {
                 let key = Key::Tool(update.tool_call_id.clone());
-                self.attach(&key, event, raw);
+                self.attach(&key, event, lines);
                 if let Some(open) = self.forest.get(&key) {
                     let complete = update.tool_status == ToolStatus::Complete;
                     open.say(facts::OUTCOME, if complete { "complete" } else { "error" });
@@ -138,19 +150,20 @@ impl Spans {
             }
             Body::PermissionRequest(request) => {
                 let mut attributes = vec![(facts::KIND, facts::question(request.kind).into())];
-                attributes.extend(request.tool_name.as_deref().map(|name| (facts::TOOL, name.into())));
-                attributes
-                    .extend(request.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.as_str().into())));
+                attributes.extend(request.tool_name.clone().map(|name| (facts::TOOL, name.into())));
+                attributes.extend(
+                    request.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.as_str().to_owned().into())),
+                );
                 let key = Key::Question(request.pending_id);
                 self.open(key.clone(), names::PERMISSION.into(), event, attributes);
-                self.attach(&key, event, raw);
+                self.attach(&key, event, lines);
             }
             Body::PermissionResolved(over) => {
                 let mut answer = vec![(facts::OUTCOME, outcome(over.outcome).into())];
                 let by = over.by.as_deref().map(|by| payload::cut(by, WORDS, self.redact));
                 answer.extend(by.map(|by| (facts::BY, by.into())));
                 let key = Key::Question(over.pending_id);
-                self.answer(&key, names::PERMISSION_ANSWER.into(), event, raw, answer);
+                self.answer(&key, names::PERMISSION_ANSWER.into(), event, lines, answer);
             }
             Body::PermissionCancelled(over) => {
                 let key = Key::Question(over.pending_id);
@@ -159,19 +172,19 @@ impl Spans {
                 }
                 self.close(&key);
             }
-            Body::Hook(hook) => self.hook(event, raw, hook),
+            Body::Hook(hook) => self.hook(event, lines, hook),
             Body::ContextWindow(context) => {
-                self.point(names::CONTEXT.into(), event, raw, facts::context(context));
+                self.point(names::CONTEXT.into(), event, lines, facts::context(context));
             }
             Body::Complete(complete) => {
                 let figures = facts::complete(complete);
-                self.point(names::COMPLETE.into(), event, raw, figures.clone());
+                self.point(names::COMPLETE.into(), event, lines, figures.clone());
                 if let Some(turn) = self.forest.get(&Key::Turn) {
                     turn.say_all(figures);
                     self.ended = Some(self.now);
                 }
             }
-            Body::Error(error) => self.failed(event, raw, &error.code, &error.error),
+            Body::Error(error) => self.failed(event, lines, &error.code, &error.error),
             Body::RunEnded(end) => {
                 let reason = run_end(end.reason);
                 if let Some(turn) = self.forest.get(&Key::Turn)
@@ -187,17 +200,17 @@ impl Spans {
             Body::ApiRetry(retry) => {
                 let mut attributes = vec![("jackfield.attempt", retry.attempt.into())];
                 attributes.extend(retry.status.map(|status| ("http.response.status_code", status.into())));
-                self.happened(event, raw, attributes);
+                self.happened(event, lines, attributes);
             }
             Body::RateLimit(limit) => {
-                self.happened(event, raw, vec![(facts::OUTCOME, limit.status.as_str().into())]);
+                self.happened(event, lines, vec![(facts::OUTCOME, limit.status.clone().into())]);
             }
             Body::Unknown(unknown) => {
                 let tag = payload::cut(&unknown.tag, WORDS, self.redact);
-                self.happened(event, raw, vec![(facts::KIND, tag.into())]);
+                self.happened(event, lines, vec![(facts::KIND, tag.into())]);
             }
             Body::Compaction(_) | Body::ModeChanged(_) | Body::Notice(_) | Body::Malformed(_) => {
-                self.happened(event, raw, Vec::new());
+                self.happened(event, lines, Vec::new());
             }
             _ => {}
         }
@@ -253,11 +266,11 @@ impl Spans {
             (facts::OPERATION, "invoke_agent".into()),
             (facts::PROVIDER, "anthropic".into()),
             (facts::AGENT, "claude-code".into()),
-            (facts::CONVERSATION, event.session_id.as_str().into()),
+            (facts::CONVERSATION, event.session_id.as_str().to_owned().into()),
             (facts::TURN, u64::from(turn.0).into()),
             (facts::TRIGGER, trigger.into()),
         ];
-        attributes.extend(self.model.as_deref().map(|model| (facts::MODEL_ASKED, model.into())));
+        attributes.extend(self.model.clone().map(|model| (facts::MODEL_ASKED, model.into())));
         let span = Span {
             trace_id: place.trace_id,
             span_id: place.span_id,
@@ -290,7 +303,7 @@ impl Spans {
         }
     }
 
-    fn failed(&mut self, event: &Event, raw: Option<&str>, code: &str, words: &str) {
+    fn failed(&mut self, event: &Event, lines: Lines<'_>, code: &str, words: &str) {
         let words = payload::cut(words, WORDS, self.redact);
         let code = payload::cut(code, WORDS, self.redact);
         if let Some(turn) = self.forest.get(&Key::Turn)
@@ -300,6 +313,6 @@ impl Spans {
             turn.say(facts::ERROR, code.clone());
             turn.span.failed = Some(words);
         }
-        self.happened(event, raw, vec![(facts::ERROR, code.into())]);
+        self.happened(event, lines, vec![(facts::ERROR, code.into())]);
     }
 }

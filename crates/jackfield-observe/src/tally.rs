@@ -73,19 +73,18 @@ pub struct Underway {
 
 impl Tally {
     /// Counts an event. The model is the one in effect.
+    #[inline]
     pub fn see(&mut self, event: &Event, model: Option<&str>, underway: &mut Underway) {
         match &event.body {
             // Nine events in ten.
-            Body::MessageChunk(_) => {
-                self.chunks += 1;
-                return;
-            }
-            Body::Reasoning(_) => {
-                self.thoughts += 1;
-                return;
-            }
-            body => *self.events.entry(body.tag()).or_default() += 1,
+            Body::MessageChunk(_) => self.chunks += 1,
+            Body::Reasoning(_) => self.thoughts += 1,
+            _ => self.see_rarer(event, model, underway),
         }
+    }
+
+    fn see_rarer(&mut self, event: &Event, model: Option<&str>, underway: &mut Underway) {
+        *self.events.entry(event.body.tag()).or_default() += 1;
         if !matches!(event.body, Body::Error(_)) {
             self.settle(underway);
         }

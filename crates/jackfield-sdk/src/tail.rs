@@ -31,6 +31,8 @@ pub struct RawTail {
 struct Kept {
     /// The texts of all lines, one behind the other.
     text: VecDeque<u8>,
+    /// How much text went before them.
+    gone: usize,
     lines: VecDeque<About>,
     last: u64,
     /// Who wants all lines.
@@ -42,7 +44,8 @@ struct Kept {
 struct About {
     at: Timestamp,
     direction: LineDirection,
-    /// How much of it is kept, and how long it was.
+    /// Where its text begins, counted from the first of all, how much of it is kept, and how long it was.
+    from: usize,
     kept: usize,
     length: usize,
     /// The first and the last event that were made of it.
@@ -128,12 +131,16 @@ impl RawTail {
         KeptLines { lines: kept.from(passed).collect(), missing: first > number.0.saturating_add(1) }
     }
 
-    /// The line that an event was made of, as far as it is kept.
-    pub fn line_of(&self, seq: Seq) -> Option<String> {
+    /// The line that an event was made of, as far as it is kept, in the room of another one.
+    pub fn line_of<'a>(&self, seq: Seq, room: &'a mut String) -> Option<&'a str> {
         let kept = self.lock();
         let index = kept.lines.partition_point(|line| line.reached < seq);
-        let (first, _) = kept.lines.get(index)?.made?;
-        if first <= seq { kept.from(index).next().map(|line| line.text) } else { None }
+        let about = kept.lines.get(index)?;
+        if about.made?.0 > seq {
+            return None;
+        }
+        kept.read(about, room);
+        Some(room)
     }
 
     /// Keeps as much of a line as it may take, with the first and the last event that were made of it.
@@ -148,11 +155,13 @@ impl RawTail {
             && let Some(oldest) = kept.lines.pop_front()
         {
             kept.text.drain(..oldest.kept);
+            kept.gone += oldest.kept;
         }
         kept.last += 1;
         let before = kept.lines.back().map(|line| line.reached).unwrap_or_default();
         let reached = made.map_or(before, |(_, last)| last);
-        let about = About { at, direction, kept: text.len(), length: line.len(), made, reached };
+        let from = kept.gone + kept.text.len();
+        let about = About { at, direction, from, kept: text.len(), length: line.len(), made, reached };
         if !kept.spools.is_empty() {
             let whole = about.told(LineNumber(kept.last), line.to_owned());
             kept.tell(&FollowedLine::Line(whole));
@@ -184,13 +193,24 @@ impl Kept {
 
     /// The lines from one on, as readers get them.
     fn from(&self, index: usize) -> impl Iterator<Item = KeptLine> {
-        let mut from: usize = self.lines.iter().take(index).map(|line| line.kept).sum();
-        self.lines.iter().zip(self.first()..).skip(index).map(move |(about, number)| {
-            let text: Vec<u8> = self.text.range(from..from + about.kept).copied().collect();
-            from += about.kept;
-            // It was text when it came.
-            about.told(LineNumber(number), String::from_utf8_lossy(&text).into_owned())
+        self.lines.iter().zip(self.first()..).skip(index).map(|(about, number)| {
+            let mut text = String::new();
+            self.read(about, &mut text);
+            about.told(LineNumber(number), text)
         })
+    }
+
+    /// Puts the text of a line into a room.
+    fn read(&self, about: &About, room: &mut String) {
+        let mut text = std::mem::take(room).into_bytes();
+        text.clear();
+        let (from, to) = (about.from - self.gone, about.from - self.gone + about.kept);
+        let (front, back) = self.text.as_slices();
+        let middle = front.len();
+        text.extend_from_slice(&front[from.min(middle)..to.min(middle)]);
+        text.extend_from_slice(&back[from.saturating_sub(middle)..to.saturating_sub(middle)]);
+        // It was text when it came.
+        *room = String::from_utf8(text).unwrap_or_default();
     }
 
     /// Tells something to who follows.
@@ -252,9 +272,10 @@ mod tests {
         let lines = tail.after(LineNumber(0)).lines;
         let made: Vec<_> = lines.iter().map(|line| line.first_seq.zip(line.last_seq)).collect();
         assert_eq!(made, [None, Some((Seq(2), Seq(3))), Some((Seq(4), Seq(4)))]);
-        let found: Vec<_> = (1..=5).map(|seq| tail.line_of(Seq(seq))).collect();
-        let found: Vec<_> = found.iter().map(Option::as_deref).collect();
-        assert_eq!(found, [None, Some("two"), Some("two"), Some("one"), None]);
+        let mut room = String::new();
+        for (seq, expected) in [None, Some("two"), Some("two"), Some("one"), None].into_iter().enumerate() {
+            assert_eq!(tail.line_of(Seq(seq as u64 + 1), &mut room), expected);
+        }
     }
 
     #[test]
@@ -285,7 +306,7 @@ mod tests {
         for line in kept {
             let number = line.number.0;
             assert_eq!(line.text, format!("{number}{}", "ä".repeat(number as usize % 7)));
-            assert_eq!(tail.line_of(Seq(number)), Some(line.text));
+            assert_eq!(tail.line_of(Seq(number), &mut String::new()), Some(&*line.text));
         }
     }
 

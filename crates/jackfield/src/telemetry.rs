@@ -5,6 +5,7 @@
 
 mod export;
 mod log;
+mod otlp;
 
 use std::path::Path;
 

@@ -62,6 +62,14 @@ pub(crate) const OTEL_PROTOCOL: Variable = Variable {
 /// The same, for traces alone.
 pub(crate) const OTEL_TRACES_PROTOCOL: Variable =
     Variable { name: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", meaning: "The same, for traces alone." };
+/// How long a collector may take.
+pub(crate) const OTEL_TIMEOUT: Variable = Variable {
+    name: "OTEL_EXPORTER_OTLP_TIMEOUT",
+    meaning: "How many milliseconds a collector may take; 10000 if not set.",
+};
+/// The same, for traces alone.
+pub(crate) const OTEL_TRACES_TIMEOUT: Variable =
+    Variable { name: "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", meaning: "The same, for traces alone." };
 /// No spans at all.
 pub(crate) const OTEL_SDK_DISABLED: Variable =
     Variable { name: "OTEL_SDK_DISABLED", meaning: "If `true`, no traces are made." };
@@ -129,7 +137,7 @@ pub(crate) const VISUAL: Variable =
 pub(crate) const EDITOR: Variable = Variable { name: "EDITOR", meaning: "The same, if `VISUAL` is not set." };
 
 /// All of them, ours first.
-pub(crate) const ALL: [&Variable; 28] = [
+pub(crate) const ALL: [&Variable; 30] = [
     &CONFIG,
     &DATA,
     &LISTEN,
@@ -153,6 +161,8 @@ pub(crate) const ALL: [&Variable; 28] = [
     &OTEL_TRACES_ENDPOINT,
     &OTEL_PROTOCOL,
     &OTEL_TRACES_PROTOCOL,
+    &OTEL_TIMEOUT,
+    &OTEL_TRACES_TIMEOUT,
     &OTEL_TRACES_EXPORTER,
     &OTEL_SDK_DISABLED,
     &OTEL_SCHEDULE_DELAY,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jackfield_api::{Body, Event, Timestamp, TurnNumber, Uuid};
 use jackfield_observe::tally::Underway;
-use jackfield_observe::{Seed, Spans, Tally, TraceParent};
+use jackfield_observe::{Lines, Seed, Spans, Tally, TraceParent};
 use jackfield_sdk::RawTail;
 
 use crate::observe::{Figures, Observe, SpanSink};
@@ -28,6 +28,8 @@ struct Traced {
     sink: Arc<dyn SpanSink>,
     /// The lines, where what was said goes into spans.
     lines: Option<Arc<RawTail>>,
+    /// Room for one of them.
+    line: String,
 }
 
 #[derive(Debug)]
@@ -48,6 +50,7 @@ impl Observed {
             spans: Spans::new(Seed(uuid::Uuid::new_v4().as_u128()), redact, observe.payloads),
             sink: Arc::clone(sink),
             lines: observe.payloads.map(|_| Arc::clone(tail)),
+            line: String::new(),
         });
         let counted = figures.map(|figures| Counted {
             tally: Tally::default(),
@@ -57,8 +60,8 @@ impl Observed {
         (traced.is_some() || counted.is_some()).then(|| Box::new(Self { traced, counted, seen: false }))
     }
 
-    /// An event of the session; the model is the one in effect.
-    pub(crate) fn see(&mut self, event: &Event, model: Option<&str>) {
+    /// An event of the session and its line; the model is the one in effect.
+    pub(crate) fn see(&mut self, event: &Event, line: &[u8], model: Option<&str>) {
         self.seen = true;
         if let Some(counted) = &mut self.counted {
             counted.tally.see(event, model, &mut counted.underway);
@@ -66,9 +69,14 @@ impl Observed {
         if let Some(traced) = &mut self.traced {
             // A piece of a block has no line in a span; so the lines of most events are never looked for.
             let is_piece = matches!(event.body, Body::MessageChunk(_) | Body::Reasoning(_));
-            let lines = traced.lines.as_ref().filter(|_| !is_piece);
-            let raw = lines.and_then(|lines| lines.line_of(event.seq));
-            traced.spans.see(event, raw.as_deref());
+            let lines = match &traced.lines {
+                Some(lines) if !is_piece => Lines {
+                    raw: lines.line_of(event.seq, &mut traced.line),
+                    normalized: str::from_utf8(line).ok(),
+                },
+                _ => Lines::default(),
+            };
+            traced.spans.see(event, lines);
         }
     }
 

@@ -28,6 +28,8 @@ pub(crate) struct Outbox {
     session_id: SessionId,
     encoder: Encoder,
     lines: Vec<u8>,
+    /// Where the last of them begins.
+    last_line: usize,
     first: Option<Seq>,
     last: Seq,
     items: Vec<Item>,
@@ -52,6 +54,7 @@ impl Outbox {
             session_id,
             encoder: Encoder::default(),
             lines: Vec::new(),
+            last_line: 0,
             first: None,
             last,
             items: Vec::new(),
@@ -70,6 +73,7 @@ impl Outbox {
     pub(crate) fn push(&mut self, event: &Event, model: Option<&str>) {
         self.first.get_or_insert(event.seq);
         self.last = event.seq;
+        self.last_line = self.lines.len();
         self.encoder.encode(event, &mut self.lines);
         self.lines.push(b'\n');
         self.urgent |=
@@ -92,6 +96,11 @@ impl Outbox {
             }
             _ => {}
         }
+    }
+
+    /// The line of the event that was taken in last, until it is sent.
+    pub(crate) fn last_line(&self) -> &[u8] {
+        self.lines.get(self.last_line..).unwrap_or_default().trim_ascii_end()
     }
 
     /// Keeps an event that was taken in, for those in this process who read it.

@@ -54,10 +54,10 @@ pub(super) fn complete(complete: &Complete) -> Vec<Attribute> {
 pub(super) fn status(status: &SessionStatus) -> Vec<Attribute> {
     let count = |length: usize| Value::Whole(u64::try_from(length).unwrap_or(u64::MAX));
     vec![
-        (MODEL_ASKED, status.model.as_str().into()),
-        ("jackfield.cli_version", status.claude_code_version.as_str().into()),
-        ("jackfield.cli_session_id", status.cli_session_id.as_str().into()),
-        ("jackfield.permission_mode", status.permission_mode.as_str().into()),
+        (MODEL_ASKED, status.model.clone().into()),
+        ("jackfield.cli_version", status.claude_code_version.clone().into()),
+        ("jackfield.cli_session_id", status.cli_session_id.clone().into()),
+        ("jackfield.permission_mode", status.permission_mode.clone().into()),
         ("jackfield.tools", count(status.tools.len())),
         ("jackfield.mcp_servers", count(status.mcp_servers.len())),
     ]

@@ -10,11 +10,15 @@ use jackfield_api::tool::{Hook, HookStatus};
 use jackfield_api::{Event, ItemId, MessageId};
 
 use super::open::Key;
-use super::{HAPPENINGS, Spans, TURNS, facts};
+use super::{HAPPENINGS, Lines, Spans, TURNS, facts};
 use crate::span::{Attribute, Parent, Span, SpanEvent, Value, names};
 
+/// Room for the text of a block, before it is known how long it gets.
+const BLOCK: usize = 1024;
+
 impl Spans {
-    pub(super) fn block(
+    /// The first piece of a block.
+    pub(super) fn begin_block(
         &mut self,
         name: &'static str,
         event: &Event,
@@ -22,28 +26,23 @@ impl Spans {
         message: Option<&MessageId>,
         text: &str,
     ) {
-        let key = Key::Item(item);
-        if !self.forest.contains(&key) {
-            // A block that was closed with its turn is not opened again.
-            if item.0 != event.seq.0 {
-                return;
-            }
-            let mut attributes = Vec::new();
-            attributes.extend(message.map(|id| (facts::RESPONSE, Value::from(id.as_str()))));
-            attributes.extend(self.model.as_deref().map(|model| (facts::MODEL, model.into())));
-            self.open(key.clone(), name.into(), event, attributes);
+        // A block that was closed with its turn is not opened again.
+        if item.0 != event.seq.0 {
+            return;
         }
+        // Two more are said of it at its end.
+        let mut attributes = Vec::with_capacity(4);
+        attributes.extend(message.map(|id| (facts::RESPONSE, Value::from(id.as_str().to_owned()))));
+        attributes.extend(self.model.clone().map(|model| (facts::MODEL, model.into())));
+        self.open(Key::Item(item), name.into(), event, attributes);
         let room = self.payloads.map_or(0, |payloads| payloads.bytes.saturating_mul(2));
-        if let Some(open) = self.forest.get(&key) {
-            open.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
-            if open.text.len() < room {
-                let left = room - open.text.len();
-                open.text.push_str(&text[..text.floor_char_boundary(left)]);
-            }
+        if let Some(open) = self.forest.block(item) {
+            open.text.reserve(room.min(BLOCK));
+            open.hear(text, room);
         }
     }
 
-    pub(super) fn end_block(&mut self, event: &Event, raw: Option<&str>, item: ItemId, outcome: ItemOutcome) {
+    pub(super) fn end_block(&mut self, event: &Event, lines: Lines<'_>, item: ItemId, outcome: ItemOutcome) {
         let key = Key::Item(item);
         let (payloads, redact) = (self.payloads, self.redact);
         if let Some(open) = self.forest.get(&key) {
@@ -60,17 +59,18 @@ impl Spans {
             if let Some(payloads) = payloads {
                 let text = std::mem::take(&mut open.text);
                 let events = &mut open.span.events;
+                events.reserve_exact(2);
                 // The pieces are no lines of their own here: a secret may lie in several of them.
-                if let Some(raw) = raw {
+                if let Some(raw) = lines.raw {
                     payloads.put_text(events, "raw", event.at, raw, redact);
                 }
-                payloads.put_text(events, "normalized", event.at, &text, redact);
+                payloads.put_own(events, "normalized", event.at, text, redact);
             }
         }
         self.close(&key);
     }
 
-    pub(super) fn hook(&mut self, event: &Event, raw: Option<&str>, hook: &Hook) {
+    pub(super) fn hook(&mut self, event: &Event, lines: Lines<'_>, hook: &Hook) {
         let key = Key::Hook {
             event: hook.hook_event.clone(),
             name: hook.hook_name.clone(),
@@ -78,18 +78,19 @@ impl Spans {
         };
         let outcome = match hook.status {
             HookStatus::Running => {
-                let mut attributes = vec![(facts::HOOK, hook.hook_event.as_str().into())];
-                attributes
-                    .extend(hook.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.as_str().into())));
+                let mut attributes = vec![(facts::HOOK, hook.hook_event.clone().into())];
+                attributes.extend(
+                    hook.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.as_str().to_owned().into())),
+                );
                 self.open(key.clone(), names::HOOK.into(), event, attributes);
-                return self.attach(&key, event, raw);
+                return self.attach(&key, event, lines);
             }
             HookStatus::Complete => "complete",
             HookStatus::Error => "error",
             HookStatus::Cancelled => "cancelled",
         };
         let name = format!("{}{}", names::HOOK_ANSWER, facts::snake(&hook.hook_event));
-        self.answer(&key, name.into(), event, raw, vec![(facts::OUTCOME, outcome.into())]);
+        self.answer(&key, name.into(), event, lines, vec![(facts::OUTCOME, outcome.into())]);
     }
 
     /// Ends a request with its answer, which is inside of it.
@@ -98,7 +99,7 @@ impl Spans {
         key: &Key,
         name: Cow<'static, str>,
         event: &Event,
-        raw: Option<&str>,
+        lines: Lines<'_>,
         attributes: Vec<Attribute>,
     ) {
         let (now, seed) = (self.now, self.seed);
@@ -116,7 +117,7 @@ impl Spans {
             trace_id: open.span.trace_id,
         };
         if let Some(payloads) = self.payloads {
-            payloads.put(&mut answer.events, event, raw, self.redact);
+            payloads.put(&mut answer.events, event.at, lines, self.redact);
         }
         self.forest.finished(answer, now);
         self.close(key);
@@ -127,7 +128,7 @@ impl Spans {
         &mut self,
         name: Cow<'static, str>,
         event: &Event,
-        raw: Option<&str>,
+        lines: Lines<'_>,
         attributes: Vec<Attribute>,
     ) {
         // Without a turn there is nothing that it could be a part of.
@@ -136,7 +137,7 @@ impl Spans {
         }
         let (_, mut span) = self.span(name, event, attributes);
         if let Some(payloads) = self.payloads {
-            payloads.put(&mut span.events, event, raw, self.redact);
+            payloads.put(&mut span.events, event.at, lines, self.redact);
         }
         self.forest.finished(span, self.now);
     }
@@ -184,21 +185,22 @@ impl Spans {
     }
 
     /// Something that happened in whatever runs.
-    pub(super) fn happened(&mut self, event: &Event, raw: Option<&str>, attributes: Vec<Attribute>) {
+    pub(super) fn happened(&mut self, event: &Event, lines: Lines<'_>, attributes: Vec<Attribute>) {
         let Some(key) = self.scope(event) else { return };
         if let Some(open) = self.forest.get(&key)
             && open.span.events.len() < HAPPENINGS
         {
-            open.span.events.push(SpanEvent { name: event.body.tag().into(), at: event.at, attributes });
+            let (name, at) = (event.body.tag(), event.at);
+            open.span.events.push(SpanEvent { name, at, attributes, payload: None });
         }
-        self.attach(&key, event, raw);
+        self.attach(&key, event, lines);
     }
 
-    pub(super) fn attach(&mut self, key: &Key, event: &Event, raw: Option<&str>) {
+    pub(super) fn attach(&mut self, key: &Key, event: &Event, lines: Lines<'_>) {
         if let Some(payloads) = self.payloads
             && let Some(open) = self.forest.get(key)
         {
-            payloads.put(&mut open.span.events, event, raw, self.redact);
+            payloads.put(&mut open.span.events, event.at, lines, self.redact);
         }
     }
 

@@ -48,6 +48,11 @@ impl Forest {
         self.open.iter_mut().rev().find(|open| open.key == *key)
     }
 
+    /// The open span of a block. Most events are pieces of the one that was opened last.
+    pub(super) fn block(&mut self, item: ItemId) -> Option<&mut Open> {
+        self.open.iter_mut().rev().find(|open| matches!(open.key, Key::Item(known) if known == item))
+    }
+
     pub(super) fn contains(&self, key: &Key) -> bool {
         self.open.iter().any(|open| open.key == *key)
     }
@@ -105,6 +110,15 @@ impl Forest {
 }
 
 impl Open {
+    /// A piece of a block; of all of them together so much is kept.
+    pub(super) fn hear(&mut self, text: &str, room: usize) {
+        self.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
+        if self.text.len() < room {
+            let left = room - self.text.len();
+            self.text.push_str(&text[..text.floor_char_boundary(left)]);
+        }
+    }
+
     pub(super) fn say(&mut self, name: &'static str, value: impl Into<Value>) {
         self.span.attributes.push((name, value.into()));
     }

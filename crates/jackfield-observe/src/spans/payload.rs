@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
-use jackfield_api::{Event, Timestamp, codec};
+use jackfield_api::Timestamp;
 
-use crate::span::SpanEvent;
+use crate::span::{Payload, SpanEvent};
 
 /// Whether payloads go into spans, and how much of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,15 @@ impl Default for Payloads {
     }
 }
 
+/// The lines of an event, as far as they are known: payloads, where those are wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lines<'a> {
+    /// The CLI's line that it was made of.
+    pub raw: Option<&'a str>,
+    /// Its own.
+    pub normalized: Option<&'a str>,
+}
+
 /// Takes secrets out of text.
 pub type Redact = for<'a> fn(&'a str) -> Cow<'a, str>;
 
@@ -30,17 +39,13 @@ const PER_SPAN: usize = 32;
 const BEHIND: usize = 4096;
 
 impl Payloads {
-    /// An event and the line that it was made of.
-    pub(super) fn put(self, to: &mut Vec<SpanEvent>, event: &Event, raw: Option<&str>, redact: Redact) {
-        if to.len() >= PER_SPAN {
-            return;
+    /// The lines of an event.
+    pub(super) fn put(self, to: &mut Vec<SpanEvent>, at: Timestamp, lines: Lines<'_>, redact: Redact) {
+        for (name, line) in [("raw", lines.raw), ("normalized", lines.normalized)] {
+            if let Some(line) = line {
+                self.put_text(to, name, at, line, redact);
+            }
         }
-        let mut line = Vec::new();
-        codec::encode(event, &mut line);
-        if let Some(raw) = raw {
-            self.put_text(to, "raw", event.at, raw, redact);
-        }
-        self.put_text(to, "normalized", event.at, &String::from_utf8_lossy(&line), redact);
     }
 
     /// One text, under a name.
@@ -52,20 +57,52 @@ impl Payloads {
         text: &str,
         redact: Redact,
     ) {
+        if to.len() < PER_SPAN {
+            let payload = Payload { text: cut(text, self.bytes, redact), bytes: length(text) };
+            put(to, name, at, payload);
+        }
+    }
+
+    /// One text that nobody else needs.
+    pub(super) fn put_own(
+        self,
+        to: &mut Vec<SpanEvent>,
+        name: &'static str,
+        at: Timestamp,
+        mut text: String,
+        redact: Redact,
+    ) {
         if to.len() >= PER_SPAN {
             return;
         }
-        let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
-        let attributes =
-            vec![("payload", cut(text, self.bytes, redact).into()), ("payload.bytes", bytes.into())];
-        to.push(SpanEvent { name: name.into(), at, attributes });
+        let bytes = length(&text);
+        match redact(looked_at(&text, self.bytes)) {
+            Cow::Borrowed(_) => text.truncate(text.floor_char_boundary(self.bytes)),
+            Cow::Owned(redacted) => {
+                text = redacted;
+                text.truncate(text.floor_char_boundary(self.bytes));
+            }
+        }
+        put(to, name, at, Payload { text, bytes });
     }
+}
+
+fn put(to: &mut Vec<SpanEvent>, name: &'static str, at: Timestamp, payload: Payload) {
+    to.push(SpanEvent { name, at, attributes: Vec::new(), payload: Some(payload) });
+}
+
+fn length(text: &str) -> u64 {
+    u64::try_from(text.len()).unwrap_or(u64::MAX)
+}
+
+/// As much of a text as must be looked through for so much of it.
+fn looked_at(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes.saturating_add(BEHIND))]
 }
 
 /// So much of a text, without its secrets.
 pub(super) fn cut(text: &str, bytes: usize, redact: Redact) -> String {
-    let looked_at = &text[..text.floor_char_boundary(bytes.saturating_add(BEHIND))];
-    let redacted = redact(looked_at);
+    let redacted = redact(looked_at(text, bytes));
     redacted[..redacted.floor_char_boundary(bytes)].to_owned()
 }
 
@@ -83,6 +120,9 @@ mod tests {
             let text = format!("{}SECRET-KEY and more", "ä".repeat(before));
             let cut = cut(&text, 24, without_key);
             assert!(cut.len() <= 24 && !cut.contains("SEC"), "{cut}");
+            let mut events = Vec::new();
+            Payloads { bytes: 24 }.put_own(&mut events, "raw", Timestamp(1), text, without_key);
+            assert_eq!(events[0].payload.as_ref().map(|payload| &payload.text), Some(&cut));
         }
     }
 
@@ -90,7 +130,10 @@ mod tests {
     fn a_payload_says_how_long_it_was() {
         let mut events = Vec::new();
         Payloads { bytes: 4 }.put_text(&mut events, "raw", Timestamp(1), "0123456789", without_key);
-        assert_eq!(events[0].attributes, [("payload", "0123".into()), ("payload.bytes", 10.into())]);
+        Payloads { bytes: 4 }.put_own(&mut events, "raw", Timestamp(1), "0123456789".to_owned(), without_key);
+        let expected = Payload { text: "0123".to_owned(), bytes: 10 };
+        assert!(events.iter().all(|event| event.payload.as_ref() == Some(&expected)), "{events:?}");
+        assert_eq!(events.len(), 2);
     }
 
     #[test]
@@ -98,6 +141,7 @@ mod tests {
         let mut events = Vec::new();
         for _ in 0..100 {
             Payloads::default().put_text(&mut events, "raw", Timestamp(1), "text", without_key);
+            Payloads::default().put_own(&mut events, "raw", Timestamp(1), "text".to_owned(), without_key);
         }
         assert_eq!(events.len(), PER_SPAN);
     }

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use jackfield_api::{Body, Event, Timestamp};
+use jackfield_api::{Body, Event, Timestamp, codec};
 use jackfield_observe::span::names;
-use jackfield_observe::{Parent, Payloads, Sampled, Seed, Span, Spans, TraceParent, Value};
+use jackfield_observe::{Lines, Parent, Payload, Payloads, Sampled, Seed, Span, Spans, TraceParent, Value};
 use proptest::prelude::*;
 
 use crate::recordings;
@@ -24,7 +24,7 @@ pub(crate) fn spans_of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<S
     let mut machine = machine();
     let mut last = Timestamp(0);
     for event in events {
-        machine.see(event, None);
+        machine.see(event, Lines::default());
         last = last.max(event.at);
     }
     machine.end(last);
@@ -142,7 +142,7 @@ fn a_prompt_of_a_client_goes_on_with_the_clients_trace() {
         machine.prompted(uuid.clone().unwrap(), TraceParent { sampled, ..parent });
         let place = machine.place(turn, uuid.as_ref());
         for event in &recording.events {
-            machine.see(event, None);
+            machine.see(event, Lines::default());
         }
         machine.end(Timestamp(0));
         let spans = machine.take();
@@ -169,19 +169,26 @@ fn payloads_stand_side_by_side_and_only_where_they_are_wanted() {
     let mut machine =
         Spans::new(Seed(1), |text| text.replace("echo", "[redacted]").into(), Some(Payloads { bytes: 200 }));
     for event in &recording.events {
-        machine.see(event, Some("{\"a raw line\":\"with echo\"}"));
+        let mut normalized = Vec::new();
+        codec::encode(event, &mut normalized);
+        let normalized = std::str::from_utf8(&normalized).ok();
+        machine.see(event, Lines { raw: Some("{\"a raw line\":\"with echo\"}"), normalized });
     }
     machine.end(Timestamp(0));
     let spans = machine.take();
     let tool = spans.iter().find(|span| span.name == names::TOOL).unwrap();
-    let told: Vec<&str> = tool.events.iter().map(|event| &*event.name).collect();
+    let told: Vec<&str> = tool.events.iter().map(|event| event.name).collect();
     assert_eq!(told, ["raw", "normalized", "raw", "normalized"], "its call, and its result");
+    assert!(tool.events.iter().all(|event| event.payload.is_some()));
     for span in &spans {
         for event in &span.events {
             for (_, value) in &event.attributes {
                 if let Value::Text(text) = value {
                     assert!(!text.contains("echo") && text.len() <= 200, "{text}");
                 }
+            }
+            if let Some(Payload { text, .. }) = &event.payload {
+                assert!(!text.contains("echo") && text.len() <= 200, "{text}");
             }
         }
     }

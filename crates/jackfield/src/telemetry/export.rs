@@ -3,32 +3,35 @@
 //! One task with a bounded queue. The one rule it keeps: nobody waits for the collector; what it does not take in time
 //! is counted and let go.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use jackfield_api::Timestamp;
+use async_trait::async_trait;
 use jackfield_host::observe::SpanSink;
-use jackfield_observe::{Parent, Span, Value};
+use jackfield_observe::Span;
 use jackfield_sdk::Environment;
-use opentelemetry::trace::{Event, SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
-use opentelemetry::{Array, InstrumentationScope, KeyValue, StringValue};
-use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _};
+use opentelemetry::KeyValue;
+use opentelemetry_http::hyper::HyperClient;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanExporter as _, SpanLinks};
-use tokio::sync::{mpsc, oneshot};
+use opentelemetry_sdk::trace::SpanExporter as _;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::ExportError;
+use super::otlp::{Head, write_span};
 use crate::variables;
 
-/// How many handfuls of spans may wait.
-const WAITING: usize = 1024;
+/// How many bytes of spans may wait: no more than a collector takes at once.
+const WAITING: usize = 16 * 1024 * 1024;
 /// How many spans are sent at once.
 const AT_ONCE: usize = 512;
 /// How long spans are gathered before they are sent, unless the environment says otherwise.
 const GATHERED: Duration = Duration::from_secs(1);
+/// How long a collector may take, unless the environment says otherwise.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the last spans may take when the host ends.
 const LAST: Duration = Duration::from_secs(5);
 
@@ -40,38 +43,105 @@ pub(crate) struct Exporting {
     task: JoinHandle<()>,
 }
 
-/// Where sessions leave their spans.
+/// Where sessions leave their spans, which are written there as a collector reads them.
 #[derive(Debug)]
 struct Queue {
-    to: mpsc::Sender<Vec<Span>>,
-    lost: AtomicU64,
+    head: Head,
+    room: usize,
+    waiting: Mutex<Waiting>,
+    /// The first span is there, or as many as are sent at once.
+    some: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Room for the head, and the spans.
+    bytes: Vec<u8>,
+    count: usize,
+    lost: usize,
 }
 
 impl SpanSink for Queue {
     fn take(&self, spans: Vec<Span>) {
-        let count = u64::try_from(spans.len()).unwrap_or(u64::MAX);
-        if self.to.try_send(spans).is_err() {
-            self.lost.fetch_add(count, Ordering::Relaxed);
+        let mut waiting = lock(&self.waiting);
+        if waiting.bytes.len() > WAITING {
+            waiting.lost += spans.len();
+            return;
         }
+        let before = waiting.count;
+        waiting.count += spans.len();
+        if before == 0 {
+            waiting.bytes.resize(self.room, 0);
+        }
+        for span in &spans {
+            write_span(span, &mut waiting.bytes);
+        }
+        let is_enough = before < AT_ONCE && waiting.count >= AT_ONCE;
+        drop(waiting);
+        if before == 0 || is_enough {
+            self.some.notify_one();
+        }
+    }
+}
+
+impl Queue {
+    fn is_enough(&self) -> bool {
+        lock(&self.waiting).count >= AT_ONCE
+    }
+
+    /// What waits.
+    fn taken(&self) -> Waiting {
+        let mut waiting = lock(&self.waiting);
+        // As much as now will come again, mostly.
+        let room = Vec::with_capacity(waiting.bytes.len().min(WAITING / 8));
+        std::mem::replace(&mut *waiting, Waiting { bytes: room, count: 0, lost: 0 })
+    }
+}
+
+fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while spans were written leaves a request that cannot be read, and the next one is whole again.
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends requests of OpenTelemetry's exporter, which knows where to, with what headers and how often. It is given no
+/// spans; what they are is put into the request here, as it was written.
+#[derive(Debug)]
+struct Sender {
+    client: HyperClient,
+    body: Mutex<Bytes>,
+}
+
+#[async_trait]
+impl HttpClient for Sender {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let body = lock(&self.body).clone();
+        self.client.send_bytes(request.map(|_| body)).await
     }
 }
 
 /// Begins to export. Must be called inside a runtime.
 pub(super) fn begin(endpoint: &str, environment: &Environment) -> Result<Exporting, ExportError> {
-    let built = SpanExporter::builder().with_http().with_protocol(Protocol::HttpBinary).build();
-    let mut exporter =
-        built.map_err(|error| ExportError::Build(super::without_secrets(&error.to_string())))?;
-    exporter.set_resource(&resource(environment));
-    let (to, from) = mpsc::channel(WAITING);
+    let milliseconds = |variable: &variables::Variable| {
+        variable.get(environment).and_then(|text| text.to_str()?.parse().ok()).map(Duration::from_millis)
+    };
+    let patience =
+        milliseconds(&variables::OTEL_TRACES_TIMEOUT).or_else(|| milliseconds(&variables::OTEL_TIMEOUT));
+    let client = HyperClient::with_default_connector(patience.unwrap_or(PATIENCE), None);
+    let sender = Arc::new(Sender { client, body: Mutex::default() });
+    let built = SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_shared_http_client(Arc::<Sender>::clone(&sender))
+        .build();
+    let exporter = built.map_err(|error| ExportError::Build(super::without_secrets(&error.to_string())))?;
+    let head = Head::new(&resource(environment));
+    let room = head.room();
+    let queue = Arc::new(Queue { head, room, waiting: Mutex::default(), some: Notify::new() });
     let (close, closed) = oneshot::channel();
-    let queue = Arc::new(Queue { to, lost: AtomicU64::new(0) });
-    let gathered =
-        variables::OTEL_SCHEDULE_DELAY.get(environment).and_then(|text| text.to_str()?.parse().ok());
-    let gathered = gathered.map_or(GATHERED, Duration::from_millis);
     let work = Work {
         exporter,
-        from,
-        gathered,
+        sender,
+        gathered: milliseconds(&variables::OTEL_SCHEDULE_DELAY).unwrap_or(GATHERED),
         queue: Arc::clone(&queue),
         endpoint: super::without_secrets(endpoint),
         failing: false,
@@ -107,7 +177,7 @@ fn resource(environment: &Environment) -> Resource {
 
 struct Work {
     exporter: SpanExporter,
-    from: mpsc::Receiver<Vec<Span>>,
+    sender: Arc<Sender>,
     gathered: Duration,
     queue: Arc<Queue>,
     endpoint: String,
@@ -116,43 +186,36 @@ struct Work {
 
 impl Work {
     async fn run(mut self, mut closed: oneshot::Receiver<()>) {
-        loop {
-            let mut spans = tokio::select! {
-                spans = self.from.recv() => spans.unwrap_or_default(),
-                _ = &mut closed => break,
-            };
-            let until = Instant::now() + self.gathered;
-            while spans.len() < AT_ONCE {
-                let more = tokio::select! {
-                    more = timeout_at(until, self.from.recv()) => more,
-                    _ = &mut closed => {
-                        self.last(spans).await;
-                        return;
-                    }
-                };
-                match more {
-                    Ok(Some(more)) => spans.extend(more),
-                    _ => break,
-                }
-            }
-            self.export(spans).await;
+        while self.gather(&mut closed).await {
+            self.export().await;
         }
-        self.last(Vec::new()).await;
-    }
-
-    async fn last(&mut self, mut spans: Vec<Span>) {
-        while let Ok(more) = self.from.try_recv() {
-            spans.extend(more);
-        }
-        if !spans.is_empty() && timeout(LAST, self.export(spans)).await.is_err() {
+        if timeout(LAST, self.export()).await.is_err() {
             tracing::warn!(endpoint = %self.endpoint, "the last spans were not taken in time");
         }
     }
 
-    async fn export(&mut self, spans: Vec<Span>) {
-        let count = spans.len();
-        let sent = self.exporter.export(spans.into_iter().map(exported).collect()).await;
-        let lost = self.queue.lost.swap(0, Ordering::Relaxed);
+    /// Waits until there is something worth sending; says that there will be nothing more.
+    async fn gather(&self, closed: &mut oneshot::Receiver<()>) -> bool {
+        let gathered = async {
+            self.queue.some.notified().await;
+            let until = Instant::now() + self.gathered;
+            while !self.queue.is_enough() && timeout_at(until, self.queue.some.notified()).await.is_ok() {}
+        };
+        tokio::select! {
+            () = gathered => true,
+            _ = closed => false,
+        }
+    }
+
+    async fn export(&mut self) {
+        let Waiting { mut bytes, count, lost } = self.queue.taken();
+        if count == 0 {
+            return;
+        }
+        let begin = self.queue.head.put(&mut bytes, self.queue.room);
+        *lock(&self.sender.body) = Bytes::from(bytes).slice(begin..);
+        let sent = self.exporter.export(Vec::new()).await;
+        *lock(&self.sender.body) = Bytes::new();
         match sent {
             Ok(()) => {
                 self.failing = false;
@@ -170,58 +233,4 @@ impl Work {
             tracing::info!(lost, "spans were lost, because too many waited");
         }
     }
-}
-
-/// A span as OpenTelemetry has it.
-fn exported(span: Span) -> SpanData {
-    let (parent, remote) = match span.parent {
-        Parent::None => (SpanId::INVALID, false),
-        Parent::Ours(id) => (SpanId::from(id.0), false),
-        Parent::Remote(id) => (SpanId::from(id.0), true),
-    };
-    let mut events = SpanEvents::default();
-    events.events = span
-        .events
-        .into_iter()
-        .map(|event| Event::new(event.name, time(event.at), attributes(event.attributes), 0))
-        .collect();
-    SpanData {
-        span_context: SpanContext::new(
-            TraceId::from(span.trace_id.0),
-            SpanId::from(span.span_id.0),
-            TraceFlags::SAMPLED,
-            false,
-            TraceState::NONE,
-        ),
-        parent_span_id: parent,
-        parent_span_is_remote: remote,
-        span_kind: SpanKind::Internal,
-        name: span.name,
-        start_time: time(span.start),
-        end_time: time(span.end),
-        attributes: attributes(span.attributes),
-        dropped_attributes_count: 0,
-        events,
-        links: SpanLinks::default(),
-        status: span.failed.map_or(Status::Unset, Status::error),
-        instrumentation_scope: InstrumentationScope::builder("jackfield")
-            .with_version(env!("CARGO_PKG_VERSION"))
-            .build(),
-    }
-}
-
-fn attributes(all: Vec<(&'static str, Value)>) -> Vec<KeyValue> {
-    let value = |value| match value {
-        Value::Text(text) => text.into(),
-        Value::Whole(number) => i64::try_from(number).unwrap_or(i64::MAX).into(),
-        Value::Number(number) => number.into(),
-        Value::Texts(texts) => {
-            opentelemetry::Value::Array(Array::String(texts.into_iter().map(StringValue::from).collect()))
-        }
-    };
-    all.into_iter().map(|(name, held)| KeyValue::new(name, value(held))).collect()
-}
-
-fn time(at: Timestamp) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_millis(at.0)
 }

@@ -52,7 +52,8 @@ impl Task {
         self.book.take(event);
         if let Some(observed) = &mut self.observed {
             let status = self.book.transcript.snapshot().status.as_ref();
-            observed.see(event, status.map(|status| status.model.as_str()));
+            let line = self.book.outbox.last_line();
+            observed.see(event, line, status.map(|status| status.model.as_str()));
         }
         said::event(event);
         match &event.body {

@@ -1,0 +1,399 @@
+//! Spans as a collector reads them: the protobuf of OTLP, written by hand.
+//!
+//! On the way through OpenTelemetry's types every text of a span would be copied three times more, each copy into
+//! memory of its own. The one rule it keeps: the official types read what it writes, and find in it what was given; a
+//! test does.
+
+use jackfield_api::Timestamp;
+use jackfield_observe::span::Attribute;
+use jackfield_observe::{Parent, Span, SpanEvent, Value};
+use opentelemetry_sdk::Resource;
+
+/// What stands before the spans of a request: whose they are.
+#[derive(Debug)]
+pub(super) struct Head {
+    resource: Vec<u8>,
+    scope: Vec<u8>,
+}
+
+impl Head {
+    pub(super) fn new(resource: &Resource) -> Self {
+        let mut attributes = Vec::new();
+        for (name, value) in resource {
+            // From the environment come only words.
+            write_attribute(1, name.as_str(), Known::Text(&value.as_str()), &mut attributes);
+        }
+        let mut scope = Vec::new();
+        write_text(1, "jackfield", &mut scope);
+        write_text(2, env!("CARGO_PKG_VERSION"), &mut scope);
+        Self { resource: attributes, scope }
+    }
+
+    /// How many bytes it has at most.
+    pub(super) fn room(&self) -> usize {
+        let mut longest = Vec::new();
+        self.write(usize::MAX / 2, &mut longest);
+        longest.len()
+    }
+
+    /// Writes it for so many bytes of spans.
+    fn write(&self, spans: usize, out: &mut Vec<u8>) {
+        let scoped = held(self.scope.len()) + spans;
+        write_key(1, HELD, out);
+        write_number(held(self.resource.len()) + held(scoped), out);
+        write_held(1, &self.resource, out);
+        write_key(2, HELD, out);
+        write_number(scoped, out);
+        write_held(1, &self.scope, out);
+    }
+
+    /// Writes it right before spans, which have room for it before them, and says where it begins.
+    pub(super) fn put(&self, bytes: &mut [u8], room: usize) -> usize {
+        let mut head = Vec::with_capacity(room);
+        self.write(bytes.len().saturating_sub(room), &mut head);
+        let begin = room.saturating_sub(head.len());
+        bytes[begin..room].copy_from_slice(&head);
+        begin
+    }
+}
+
+/// Appends a span, as one of those that stand behind a [`Head`].
+pub(super) fn write_span(span: &Span, out: &mut Vec<u8>) {
+    let (parent, flags) = match span.parent {
+        // Sampled; and it is known that the parent is not remote, or that it is.
+        Parent::None => (None, 0x101_u32),
+        Parent::Ours(id) => (Some(id), 0x101),
+        Parent::Remote(id) => (Some(id), 0x301),
+    };
+    let status = span.failed.as_ref().map(|words| held(words.len()) + 2);
+    let length = held(16)
+        + held(8)
+        + parent.map_or(0, |_| held(8))
+        + held(span.name.len())
+        + 2
+        + 9
+        + 9
+        + span.attributes.iter().map(|attribute| held(attribute_length(attribute))).sum::<usize>()
+        + span.events.iter().map(|event| held(event_length(event))).sum::<usize>()
+        + status.map_or(0, held)
+        + 6;
+    out.reserve(held(length));
+    write_key(2, HELD, out);
+    write_number(length, out);
+    write_held(1, &span.trace_id.0.to_be_bytes(), out);
+    write_held(2, &span.span_id.0.to_be_bytes(), out);
+    if let Some(parent) = parent {
+        write_held(4, &parent.0.to_be_bytes(), out);
+    }
+    write_text(5, &span.name, out);
+    // Of the kinds it is the one for what happens inside.
+    write_key(6, NUMBER, out);
+    out.push(1);
+    write_time(7, span.start, out);
+    write_time(8, span.end, out);
+    for (name, value) in &span.attributes {
+        write_attribute(9, name, value.into(), out);
+    }
+    for event in &span.events {
+        write_event(event, out);
+    }
+    if let (Some(words), Some(status)) = (&span.failed, status) {
+        write_key(15, HELD, out);
+        write_number(status, out);
+        write_text(2, words, out);
+        write_key(3, NUMBER, out);
+        out.push(2);
+    }
+    write_key(16, FOUR, out);
+    out.extend_from_slice(&flags.to_le_bytes());
+}
+
+fn event_length(event: &SpanEvent) -> usize {
+    let attributes = event.attributes.iter().map(|attribute| held(attribute_length(attribute)));
+    let payload = payload(event).into_iter().flatten();
+    let payload = payload.map(|(name, known)| held(held(name.len()) + held(known.length())));
+    9 + held(event.name.len()) + attributes.chain(payload).sum::<usize>()
+}
+
+fn write_event(event: &SpanEvent, out: &mut Vec<u8>) {
+    write_key(11, HELD, out);
+    write_number(event_length(event), out);
+    write_time(1, event.at, out);
+    write_text(2, event.name, out);
+    for (name, value) in &event.attributes {
+        write_attribute(3, name, value.into(), out);
+    }
+    for (name, known) in payload(event).into_iter().flatten() {
+        write_attribute(3, name, known, out);
+    }
+}
+
+/// What was said, as attributes.
+fn payload(event: &SpanEvent) -> Option<[(&'static str, Known<'_>); 2]> {
+    let payload = event.payload.as_ref()?;
+    Some([("payload", Known::Text(&payload.text)), ("payload.bytes", Known::Whole(payload.bytes))])
+}
+
+/// What an attribute holds, wherever it is.
+#[derive(Debug, Clone, Copy)]
+enum Known<'a> {
+    Text(&'a str),
+    Whole(u64),
+    Number(f64),
+    Texts(&'a [String]),
+}
+
+impl<'a> From<&'a Value> for Known<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Text(text) => Self::Text(text),
+            // There are only numbers with a sign, and a negative one would be longer.
+            Value::Whole(number) => Self::Whole((*number).min(i64::MAX as u64)),
+            Value::Number(number) => Self::Number(*number),
+            Value::Texts(texts) => Self::Texts(texts),
+        }
+    }
+}
+
+impl Known<'_> {
+    fn length(self) -> usize {
+        match self {
+            Self::Text(text) => held(text.len()),
+            Self::Whole(number) => 1 + number_length(number),
+            Self::Number(_) => 9,
+            Self::Texts(texts) => held(texts_length(texts)),
+        }
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => write_text(1, text, out),
+            Self::Whole(number) => {
+                write_key(3, NUMBER, out);
+                write_varint(number, out);
+            }
+            Self::Number(number) => {
+                write_key(4, EIGHT, out);
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+            Self::Texts(texts) => {
+                write_key(5, HELD, out);
+                write_number(texts_length(texts), out);
+                for text in texts {
+                    write_key(1, HELD, out);
+                    write_number(held(text.len()), out);
+                    write_text(1, text, out);
+                }
+            }
+        }
+    }
+}
+
+fn texts_length(texts: &[String]) -> usize {
+    texts.iter().map(|text| held(held(text.len()))).sum()
+}
+
+fn attribute_length((name, value): &Attribute) -> usize {
+    held(name.len()) + held(Known::from(value).length())
+}
+
+fn write_attribute(field: u64, name: &str, known: Known<'_>, out: &mut Vec<u8>) {
+    let length = known.length();
+    write_key(field, HELD, out);
+    write_number(held(name.len()) + held(length), out);
+    write_text(1, name, out);
+    write_key(2, HELD, out);
+    write_number(length, out);
+    known.write(out);
+}
+
+fn write_time(field: u64, at: Timestamp, out: &mut Vec<u8>) {
+    write_key(field, EIGHT, out);
+    out.extend_from_slice(&at.0.saturating_mul(1_000_000).to_le_bytes());
+}
+
+fn write_text(field: u64, text: &str, out: &mut Vec<u8>) {
+    write_held(field, text.as_bytes(), out);
+}
+
+// ---- protobuf ----
+
+/// How a field is written: as a number of any length, in eight or four bytes, or with its length before it.
+const NUMBER: u64 = 0;
+const EIGHT: u64 = 1;
+const HELD: u64 = 2;
+const FOUR: u64 = 5;
+
+/// How long a field is that has its length before it. Its own number is below 16, as nearly all are.
+fn held(length: usize) -> usize {
+    1 + number_length(u64::try_from(length).unwrap_or(u64::MAX)) + length
+}
+
+fn number_length(number: u64) -> usize {
+    // Seven bits in each byte.
+    let bits = u64::BITS - (number | 1).leading_zeros();
+    usize::try_from(bits.div_ceil(7)).unwrap_or_default()
+}
+
+fn write_key(field: u64, how: u64, out: &mut Vec<u8>) {
+    write_varint(field << 3 | how, out);
+}
+
+fn write_held(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
+    write_key(field, HELD, out);
+    write_number(bytes.len(), out);
+    out.extend_from_slice(bytes);
+}
+
+fn write_number(number: usize, out: &mut Vec<u8>) {
+    write_varint(u64::try_from(number).unwrap_or(u64::MAX), out);
+}
+
+fn write_varint(mut number: u64, out: &mut Vec<u8>) {
+    while let (0x80.., [low, ..]) = (number, number.to_le_bytes()) {
+        out.push(low | 0x80);
+        number >>= 7;
+    }
+    out.push(number.to_le_bytes()[0]);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use jackfield_observe::{Payload, SpanId, TraceId};
+    use opentelemetry::KeyValue as Given;
+    use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+    use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+    use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue};
+    use opentelemetry_proto::tonic::trace::v1 as official;
+    use prost::Message as _;
+
+    use super::*;
+
+    fn any(value: Any) -> AnyValue {
+        AnyValue { value: Some(value) }
+    }
+
+    fn attribute(name: &str, value: Any) -> KeyValue {
+        KeyValue { key: name.to_owned(), value: Some(any(value)), ..KeyValue::default() }
+    }
+
+    fn text(text: &str) -> Any {
+        Any::StringValue(text.to_owned())
+    }
+
+    /// Spans with and without everything, short and long.
+    fn spans() -> Vec<Span> {
+        let span = |parent, failed: Option<String>, length: usize| Span {
+            trace_id: TraceId(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c),
+            span_id: SpanId(7),
+            parent,
+            name: "streamjson.prompt".into(),
+            start: Timestamp(1_794_787_539_008),
+            end: Timestamp(1_794_787_539_009),
+            attributes: vec![
+                ("text", "ä".repeat(length).into()),
+                ("whole", u64::try_from(length).unwrap().into()),
+                ("much", u64::MAX.into()),
+                ("number", 0.25.into()),
+                ("texts", Value::Texts(vec![String::new(), "x".repeat(length)])),
+            ],
+            events: vec![
+                SpanEvent { name: "none", at: Timestamp(2), attributes: Vec::new(), payload: None },
+                SpanEvent {
+                    name: "raw",
+                    at: Timestamp(1),
+                    attributes: vec![("a", "b".into())],
+                    payload: Some(Payload { text: "{".repeat(length), bytes: 99_999 }),
+                },
+            ],
+            failed,
+        };
+        let plain = Span { attributes: Vec::new(), events: Vec::new(), ..span(Parent::None, None, 0) };
+        let lengths = [0, 1, 41, 42, 43, 63, 64, 126, 127, 128, 129, 4096, 16_383, 16_384, 70_000];
+        let parents = [Parent::None, Parent::Ours(SpanId(1 << 63)), Parent::Remote(SpanId(1))];
+        let failed = |length| (length % 2 == 0).then(|| "f".repeat(length + 1));
+        let all =
+            lengths.into_iter().flat_map(|length| parents.map(|parent| span(parent, failed(length), length)));
+        [plain].into_iter().chain(all).collect()
+    }
+
+    /// A span as the official types have it.
+    fn expected(span: &Span) -> official::Span {
+        let known = |(name, value): &(&'static str, Value)| match value {
+            Value::Text(word) => attribute(name, text(word)),
+            Value::Whole(number) => {
+                attribute(name, Any::IntValue(i64::try_from(*number).unwrap_or(i64::MAX)))
+            }
+            Value::Number(number) => attribute(name, Any::DoubleValue(*number)),
+            Value::Texts(texts) => {
+                let values = texts.iter().map(|word| any(text(word))).collect();
+                attribute(name, Any::ArrayValue(ArrayValue { values }))
+            }
+        };
+        let event = |event: &SpanEvent| {
+            let payload = event.payload.iter().flat_map(|payload| {
+                let bytes = Any::IntValue(payload.bytes.try_into().unwrap());
+                [attribute("payload", text(&payload.text)), attribute("payload.bytes", bytes)]
+            });
+            official::span::Event {
+                time_unix_nano: event.at.0 * 1_000_000,
+                name: event.name.to_owned(),
+                attributes: event.attributes.iter().map(known).chain(payload).collect(),
+                ..official::span::Event::default()
+            }
+        };
+        let (parent_span_id, remote) = match span.parent {
+            Parent::None => (Vec::new(), 0),
+            Parent::Ours(id) => (id.0.to_be_bytes().to_vec(), 0),
+            Parent::Remote(id) => {
+                (id.0.to_be_bytes().to_vec(), official::SpanFlags::ContextIsRemoteMask as u32)
+            }
+        };
+        official::Span {
+            trace_id: span.trace_id.0.to_be_bytes().to_vec(),
+            span_id: span.span_id.0.to_be_bytes().to_vec(),
+            parent_span_id,
+            flags: 1 | official::SpanFlags::ContextHasIsRemoteMask as u32 | remote,
+            name: span.name.to_string(),
+            kind: official::span::SpanKind::Internal.into(),
+            start_time_unix_nano: span.start.0 * 1_000_000,
+            end_time_unix_nano: span.end.0 * 1_000_000,
+            attributes: span.attributes.iter().map(known).collect(),
+            events: span.events.iter().map(event).collect(),
+            status: span.failed.clone().map(|message| official::Status {
+                message,
+                code: official::status::StatusCode::Error.into(),
+            }),
+            ..official::Span::default()
+        }
+    }
+
+    #[test]
+    fn the_official_types_read_what_is_written() {
+        let named = Given::new("service.name", "jäckfield");
+        let head = Head::new(&Resource::builder_empty().with_attribute(named).build());
+        let spans = spans();
+        for some in [&spans[..1], &spans[..2], &spans] {
+            let room = head.room();
+            let mut bytes = vec![0; room];
+            for span in some {
+                write_span(span, &mut bytes);
+            }
+            let begin = head.put(&mut bytes, room);
+            let request = ExportTraceServiceRequest::decode(&bytes[begin..]).unwrap();
+            assert_eq!(request.encode_to_vec(), &bytes[begin..], "it is as short as it can be");
+            let [whose] = request.resource_spans.as_slice() else { panic!("{request:?}") };
+            let resource = whose.resource.clone().unwrap();
+            assert_eq!(resource.attributes, [attribute("service.name", text("jäckfield"))]);
+            let [scoped] = whose.scope_spans.as_slice() else { panic!("{request:?}") };
+            let scope = scoped.scope.clone().unwrap();
+            assert_eq!(
+                (scope.name.as_str(), scope.version.as_str()),
+                ("jackfield", env!("CARGO_PKG_VERSION"))
+            );
+            assert_eq!(scoped.spans, some.iter().map(expected).collect::<Vec<_>>());
+        }
+    }
+}
