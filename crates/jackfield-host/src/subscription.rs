@@ -17,7 +17,7 @@ use crate::store::Store;
 /// How many events are sent one by one to a client that comes back; behind that it gets a snapshot.
 pub(crate) const REPLAYED: u64 = 20_000;
 /// How much is read from the store at once.
-const READ: usize = 256 * 1024;
+const READ: usize = 64 * 1024;
 
 /// A client's place in the events of one session.
 #[derive(Debug)]

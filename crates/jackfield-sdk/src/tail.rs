@@ -294,19 +294,16 @@ mod tests {
     #[test]
     fn each_line_has_its_own_text_however_many_went_before_it() {
         let tail = RawTail::new(20 * BESIDE);
-        for number in 1..=500_u64 {
-            keep(
-                &tail,
-                &format!("{number}{}", "ä".repeat(number as usize % 7)),
-                Some((Seq(number), Seq(number))),
-            );
+        let texts: Vec<String> =
+            (0..500).map(|number| format!("{number}{}", "ä".repeat(number % 7))).collect();
+        for (text, number) in texts.iter().zip(1..) {
+            keep(&tail, text, Some((Seq(number), Seq(number))));
         }
         let kept = tail.after(LineNumber(0)).lines;
         assert!(kept.len() > 10, "{}", kept.len());
-        for line in kept {
-            let number = line.number.0;
-            assert_eq!(line.text, format!("{number}{}", "ä".repeat(number as usize % 7)));
-            assert_eq!(tail.line_of(Seq(number), &mut String::new()), Some(&*line.text));
+        for (line, text) in kept.iter().rev().zip(texts.iter().rev()) {
+            assert_eq!(line.text, *text);
+            assert_eq!(tail.line_of(Seq(line.number.0), &mut String::new()), Some(text.as_str()));
         }
     }
 

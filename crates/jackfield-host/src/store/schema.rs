@@ -94,7 +94,7 @@ pub(super) fn open(path: &Path, steps: &[&str], syncing: Syncing) -> Result<Conn
 pub(super) fn open_reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     let connection = connect(path)?;
     // What is read is mostly read once.
-    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -256;")?;
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -128;")?;
     Ok(connection)
 }
 

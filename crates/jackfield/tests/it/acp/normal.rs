@@ -44,9 +44,13 @@ fn short(line: &str) -> String {
 fn nameless(line: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let name = |word: &str| {
+    let name = |before: &str, word: &str| {
         let session = word.len() == 36 && word.matches('-').count() == 4;
-        let work = word.len() == 9 && word.starts_with('b') && word.contains(|c: char| c.is_ascii_digit());
+        // One in fourteen has no digit, and is known by where it stands.
+        let known = word.contains(|c: char| c.is_ascii_digit())
+            || before.ends_with("ID: ")
+            || before.ends_with("tasks/");
+        let work = word.len() == 9 && word.starts_with('b') && known;
         if session || work {
             Some("NAME")
         } else if word.strip_suffix('s').is_some_and(is_number) {
@@ -60,10 +64,18 @@ fn nameless(line: &str) -> String {
     let mut said = String::new();
     for piece in line.split_inclusive(|c| !is_part(c)) {
         let word = piece.trim_end_matches(|c| !is_part(c));
-        said.push_str(name(word).unwrap_or(word));
+        let named = name(&said, word).unwrap_or(word);
+        said.push_str(named);
         said.push_str(&piece[word.len()..]);
     }
     said
+}
+
+#[test]
+fn work_in_the_background_has_no_name_with_or_without_a_digit() {
+    let said = "with ID: bzrocgtbo. It is in /tasks/bzrocgtbo.output; b1rocgtbo is beginning 12s ago";
+    let nameless = nameless(said);
+    assert_eq!(nameless, "with ID: NAME. It is in /tasks/NAME.output; NAME is beginning SECONDS ago");
 }
 
 #[derive(Debug, Default)]
