@@ -95,21 +95,18 @@ const SCAN: usize = 0;
 const TYPED: usize = 1;
 const JACKFIELD: usize = 2;
 
+/// Builds what is measured, as it is for use.
+fn build() -> Result<(), ProcessError> {
+    let packages = ["--package", "xtask", "--package", "jackfield"];
+    process::run(workspace::cargo().args(["build", "--release", "--locked"]).args(packages))
+}
+
 /// Builds everything, measures, prints.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     if arguments.speech {
         return speech::run(arguments.repetitions);
     }
-    let mut build = workspace::cargo();
-    process::run(build.args([
-        "build",
-        "--release",
-        "--locked",
-        "--package",
-        "xtask",
-        "--package",
-        "jackfield",
-    ]))?;
+    build()?;
     if arguments.host {
         return host::run(arguments.repetitions);
     }

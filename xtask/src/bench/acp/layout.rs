@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::agents::{self, Agent, Place};
 use super::client::Client;
-use crate::bench::BenchError;
+use crate::bench::{self, BenchError};
 use crate::{process, workspace};
 
 /// Deltas in each turn: enough for words to be indexed and the database's own work to come.
@@ -23,16 +23,7 @@ const CRAWL: Duration = Duration::from_secs(5);
 
 /// Builds the program, watches two sessions, and writes the names down.
 pub(crate) fn write() -> Result<(), BenchError> {
-    let mut build = workspace::cargo();
-    process::run(build.args([
-        "build",
-        "--release",
-        "--locked",
-        "--package",
-        "xtask",
-        "--package",
-        "jackfield",
-    ]))?;
+    bench::build()?;
     let place = Place::new()?;
     let symbols = process::capture(Command::new("nm").arg("--defined-only").arg(agents::ours()))?;
     let mut run = watched(&place, false)?;
