@@ -46,10 +46,16 @@ struct Last {
 }
 
 impl Encoder {
-    /// Appends `event` exactly as [`encode`] does.
-    pub fn encode(&mut self, event: &Event, out: &mut Vec<u8>) {
-        let Some(words) = Words::of(&event.body) else { return encode(event, out) };
-        if !self.last.as_ref().is_some_and(|last| last.goes_on(event, &words)) {
+    /// Appends `event` exactly as [`encode`] does. Says where in there its words begin, if all before them but numbers
+    /// is as it was in the piece before; else where it begins itself.
+    pub fn encode(&mut self, event: &Event, out: &mut Vec<u8>) -> usize {
+        let mut new = out.len();
+        let Some(words) = Words::of(&event.body) else {
+            encode(event, out);
+            return new;
+        };
+        let goes_on = self.last.as_ref().is_some_and(|last| last.goes_on(event, &words));
+        if !goes_on {
             self.common.clear();
             write_place(event, &mut self.common);
             words.write_before(&mut self.common);
@@ -64,8 +70,12 @@ impl Encoder {
         }
         write_head(event, out);
         out.extend_from_slice(&self.common);
+        if goes_on {
+            new = out.len();
+        }
         words.write(out);
         out.push(b'}');
+        new
     }
 }
 

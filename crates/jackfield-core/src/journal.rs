@@ -10,6 +10,7 @@
 use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Timestamp, ToolCallId};
 use jackfield_wire as wire;
+use jackfield_wire::{ApiEvent, Decoded, Delta, StreamEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::gauge::Spent;
@@ -36,25 +37,74 @@ pub struct Entry {
 /// How a line begins that stands in the journal as it is.
 const JSON: &str = ",\"json\":";
 
-/// How such a line begins up to there. Many come in the same moment, and have the same.
+/// What the line before had, when lines are written one behind the other: nearly all of a line is said in the one
+/// before it.
 #[derive(Debug, Default)]
-pub struct LineHead {
+pub struct LineBefore {
     at: Timestamp,
-    text: Vec<u8>,
+    /// How it began, up to what stands there as it is. Many come in the same moment, and have the same.
+    head: Vec<u8>,
+    /// The last one that was a piece of a text.
+    piece: Option<Around>,
 }
 
-impl LineHead {
-    fn of(&mut self, at: Timestamp) -> &[u8] {
-        if self.at != at || self.text.is_empty() {
+/// What is around the piece in a line that is a piece of a text: before it, between it and the line's name, and behind
+/// that; and how long the name is.
+#[derive(Debug)]
+struct Around {
+    before: String,
+    between: String,
+    name: usize,
+    behind: String,
+}
+
+impl LineBefore {
+    fn head(&mut self, at: Timestamp) -> &[u8] {
+        if self.at != at || self.head.is_empty() {
             self.at = at;
-            self.text.clear();
-            self.text.extend_from_slice(b"{\"t\":");
-            write_seconds(at, &mut self.text);
-            self.text.extend_from_slice(b",\"dir\":\"out\"");
-            self.text.extend_from_slice(JSON.as_bytes());
+            self.head.clear();
+            self.head.extend_from_slice(b"{\"t\":");
+            write_seconds(at, &mut self.head);
+            self.head.extend_from_slice(b",\"dir\":\"out\"");
+            self.head.extend_from_slice(JSON.as_bytes());
         }
-        &self.text
+        &self.head
     }
+
+    /// What is new in a line: a piece of a text and the line's name, if all around them is as it was the last time.
+    fn new_in<'a>(&self, line: &'a str) -> Option<[&'a [u8]; 2]> {
+        let Around { before, between, name, behind } = self.piece.as_ref()?;
+        let rest = line.strip_prefix(before.as_str())?.strip_suffix(behind.as_str())?.as_bytes();
+        let (rest, name) = rest.split_at(rest.len().checked_sub(*name)?);
+        Some([rest.strip_suffix(between.as_bytes())?, name])
+    }
+}
+
+impl Around {
+    /// `None` for a line that is no piece of a text, and where the piece is not written as it is.
+    fn of(line: &Decoded<'_>) -> Option<Self> {
+        let wire::Inbound::StreamEvent(StreamEvent { event, uuid: Some(name), .. }) = &line.message else {
+            return None;
+        };
+        let ApiEvent::ContentBlockDelta { delta, .. } = event else { return None };
+        let piece = match delta {
+            Delta::Citations(_) | Delta::Unknown { .. } => return None,
+            Delta::Text(text) | Delta::Thinking(text) | Delta::InputJson(text) | Delta::Signature(text) => {
+                text
+            }
+        };
+        let (before, rest) = split(&line.text, piece)?;
+        let (between, behind) = split(rest, name)?;
+        let [before, between, behind] = [before, between, behind].map(str::to_owned);
+        Some(Self { before, between, name: name.len(), behind })
+    }
+}
+
+/// What stands before and behind a part of a text that was borrowed from it.
+fn split<'a>(text: &'a str, part: &str) -> Option<(&'a str, &'a str)> {
+    let from = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+    let rest = text.get(from..)?.strip_prefix(part)?;
+    Some((&text[..from], rest))
 }
 
 /// What stands before such a line.
@@ -134,24 +184,43 @@ impl Entry {
         serde_json::from_str(line)
     }
 
-    /// Appends the journal's line for an input, with its newline; nothing for what is not journaled. The head is the
-    /// one of the line before.
-    pub fn write(at: Timestamp, input: &Input<'_>, head: &mut LineHead, out: &mut Vec<u8>) {
-        // Nearly all of a journal is this, so it is copied and not looked at.
+    /// Appends the journal's line for an input, with its newline; nothing for what is not journaled. What is said in
+    /// it that was in no line before is appended to `new` too, in pieces with a newline behind each.
+    pub fn write(
+        at: Timestamp,
+        input: &Input<'_>,
+        before: &mut LineBefore,
+        out: &mut Vec<u8>,
+        new: &mut Vec<u8>,
+    ) {
+        // Nearly all of a journal is this, so it is copied and hardly looked at.
         if let Input::Line(line) = input
             && !line.repaired
             && !matches!(line.message, wire::Inbound::Malformed(_) | wire::Inbound::Blank)
-            && !has_newline(line.text.as_bytes())
+            && let known = before.new_in(&line.text)
+            && let pieces = known.unwrap_or([line.text.as_bytes(), &[]])
+            && !pieces.into_iter().any(|piece| piece.contains(&b'\n'))
         {
-            let head = head.of(at);
+            let head = before.head(at);
             out.reserve(head.len() + line.text.len() + 2);
             out.extend_from_slice(head);
             out.extend_from_slice(line.text.as_bytes());
             out.extend_from_slice(b"}\n");
+            for piece in pieces {
+                new.extend_from_slice(piece);
+                new.push(b'\n');
+            }
+            if known.is_none()
+                && let Some(piece) = Around::of(line)
+            {
+                before.piece = Some(piece);
+            }
         } else if let Some(entry) = Self::of(at, input) {
+            let from = out.len();
             // Only a map with keys that are no strings can fail, and there is none.
             let _ = serde_json::to_writer(&mut *out, &entry);
             out.push(b'\n');
+            new.extend_from_slice(&out[from..]);
         }
     }
 
@@ -201,11 +270,6 @@ impl Entry {
             _ => None,
         }
     }
-}
-
-/// Whether a line has a newline in it. Written so that many letters are looked at in one step.
-fn has_newline(line: &[u8]) -> bool {
-    line.iter().fold(0, |found, &byte| found | u8::from(byte == b'\n')) != 0
 }
 
 /// Seconds with their thousandths.
@@ -359,12 +423,14 @@ mod tests {
 
     #[test]
     fn a_line_that_stands_as_it_is_is_read_as_it_was_written() {
-        let mut head = LineHead::default();
+        let mut before = LineBefore::default();
         for at in [0, 0, 7, 42, 999, 1000, 1001, 1001, 12_345, 1_794_787_539_008] {
             let text = r#"{"type":"keep_alive"}"#;
             let input = Input::Line(wire::decode(text.as_bytes()));
             let mut line = Vec::new();
-            Entry::write(Timestamp(at), &input, &mut head, &mut line);
+            let mut new = Vec::new();
+            Entry::write(Timestamp(at), &input, &mut before, &mut line, &mut new);
+            assert_eq!(new, [text.as_bytes(), b"\n\n"].concat(), "it is no piece of a text");
             let line = String::from_utf8_lossy(&line);
             let begin = format!("{{\"t\":{}.{:03},", at / 1000, at % 1000);
             assert!(line.starts_with(&begin) && line.ends_with("}\n"), "{line}");
@@ -374,10 +440,52 @@ mod tests {
     }
 
     #[test]
+    fn of_pieces_of_a_text_only_the_piece_and_the_name_are_new() {
+        let line = |kind: &str, text: &str, more: &str, uuid: &str| {
+            format!(
+                r#"{{"type":"stream_event","event":{{"type":"content_block_delta","index":0,"delta":{{"type":"{kind}_delta","{kind}":"{text}"}}}},"session_id":"s"{more},"uuid":"{uuid}"}}"#
+            )
+        };
+        let mut before = LineBefore::default();
+        let mut new_in = |line: &str| {
+            let (mut out, mut new) = (Vec::new(), Vec::new());
+            let input = Input::Line(wire::decode(line.as_bytes()));
+            Entry::write(Timestamp(0), &input, &mut before, &mut out, &mut new);
+            let read = Entry::read(String::from_utf8_lossy(&out).trim_end());
+            assert_eq!(read.ok(), Entry::of(Timestamp(0), &input));
+            let all = new == out || new == [line.as_bytes(), b"\n\n"].concat();
+            (!all).then(|| String::from_utf8_lossy(&new).into_owned())
+        };
+        let whole = None;
+        assert_eq!(new_in(&line("text", "one", "", "1")), whole, "nothing was before");
+        assert_eq!(new_in(&line("text", "two", "", "2")).as_deref(), Some("two\n2\n"));
+        assert_eq!(new_in(&line("text", "", "", "3")).as_deref(), Some("\n3\n"));
+        assert_eq!(new_in(&line("text", "two", "", "22")), whole, "a longer name");
+        assert_eq!(new_in(&line("text", "two", "", "1")), whole);
+        assert_eq!(new_in(&line("text", "1", "", "1")).as_deref(), Some("1\n1\n"), "the same twice");
+        assert_eq!(
+            new_in(&line("text", r"a\nb", "", "3")).as_deref(),
+            Some("a\\nb\n3\n"),
+            "as it is written"
+        );
+        assert_eq!(new_in(&line("thinking", "a", "", "3")), whole, "another kind");
+        assert_eq!(new_in(&line("thinking", "b", "", "4")).as_deref(), Some("b\n4\n"));
+        assert_eq!(new_in(&line("thinking", "c", r#","x":"y""#, "5")), whole, "another member");
+        assert_eq!(new_in(r#"{"type":"keep_alive"}"#), whole);
+        assert_eq!(new_in(&line("thinking", "d", r#","x":"y""#, "6")).as_deref(), Some("d\n6\n"));
+        assert_eq!(new_in(&line("thinking", "d", r#","x":"z""#, "6")), whole, "another value");
+        assert_eq!(
+            new_in(&line("thinking", "e", ",\n\"x\":1", "7")),
+            whole,
+            "two lines for a reader of lines"
+        );
+        assert_eq!(new_in(&line("thinking", "f", ",\n\"x\":1", "8")), whole, "and again");
+    }
+
+    #[test]
     fn seconds_are_written_also_where_they_are_most() {
         let mut text = Vec::new();
         write_seconds(Timestamp(u64::MAX), &mut text);
         assert_eq!(text, b"18446744073709551.615");
-        assert!(has_newline(b"a\nb") && !has_newline(b"ab") && !has_newline(b""));
     }
 }

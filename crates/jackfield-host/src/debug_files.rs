@@ -3,8 +3,9 @@
 //! `raw-streamjson-SESSION.jsonl` is a journal that `jackfield replay` takes; `normalized-streamjson-SESSION.jsonl`
 //! has the events. Both are for their owner alone, have a bounded size, and have secrets taken out line by line. Many
 //! lines are looked through and written at once, because one by one they would cost as much as the session itself;
-//! and while much is said, what is written ends where a large page of the file does, and room for it is taken ahead:
-//! each of them costs the system a third less.
+//! and since nearly all of a line was said in the one before, only what is new in them is looked at, as long as
+//! nothing is found there. While much is said, what is written ends where a large page of the file does, and room for
+//! it is taken ahead: each of them costs the system a third less.
 //! The one rule it keeps: a file is put aside between two lines, never in one.
 
 use std::borrow::Cow;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use jackfield_api::SessionId;
 
-use crate::redact::redact_lines;
+use crate::redact::{is_suspect, redact_lines};
 
 /// How large a file may get before it is put aside; one that was put aside before is gone then.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -55,6 +56,10 @@ pub(crate) struct DebugFile {
     held: Vec<u8>,
     /// How much of it was looked through.
     clean: usize,
+    /// What is new in the rest.
+    new: Vec<u8>,
+    /// What comes next must be told as to somebody who knows of nothing before.
+    anew: bool,
     /// How much came since the last pause.
     came: usize,
     written: u64,
@@ -78,29 +83,43 @@ impl DebugFile {
         let path = folder.join(format!("{kind}-streamjson-{}.jsonl", plain(session.as_str())));
         let file = create(&path)?;
         let written = file.metadata()?.len();
-        Ok(Self { path, file, held: Vec::new(), clean: 0, came: 0, written, roomy: 0, largest })
+        Ok(Self {
+            path,
+            file,
+            held: Vec::new(),
+            clean: 0,
+            new: Vec::new(),
+            anew: true,
+            came: 0,
+            written,
+            roomy: 0,
+            largest,
+        })
     }
 
-    /// Takes whole lines that are appended, each with its newline. They are written later.
-    pub(crate) fn hold(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
-        let before = self.held.len();
-        append(&mut self.held);
-        self.came += self.held.len() - before;
+    /// Whether all of what comes next is new, whatever was before. So it is where something was found that may be a
+    /// secret: else one that is in every line would be found in the first of them only.
+    pub(crate) fn begins_anew(&mut self) -> bool {
+        std::mem::take(&mut self.anew)
+    }
+
+    /// Takes whole lines, each with its newline, and what is new in them. They are written later, or where they are
+    /// many, from where they lie.
+    pub(crate) fn take(&mut self, lines: &[u8], new: &[u8]) -> io::Result<()> {
+        self.came += lines.len();
+        if lines.len() >= MUCH {
+            self.look_through();
+            let is_suspect = is_suspect(new);
+            self.anew |= is_suspect;
+            return self.write_much(&if is_suspect { redact_lines(lines) } else { Cow::Borrowed(lines) });
+        }
+        self.held.extend_from_slice(lines);
+        self.new.extend_from_slice(new);
         if self.held.len() < HELD {
             return Ok(());
         }
         self.look_through();
         self.write_much(&[])
-    }
-
-    /// Takes whole lines that are somebody else's. Where they are many, they are written from where they lie.
-    pub(crate) fn take(&mut self, lines: &[u8]) -> io::Result<()> {
-        if self.held.len() + lines.len() < HELD {
-            return self.hold(|held| held.extend_from_slice(lines));
-        }
-        self.came += lines.len();
-        self.look_through();
-        self.write_much(&redact_lines(lines))
     }
 
     /// Nothing more comes for now. What was held back is written, unless so much came that more will; then it says so,
@@ -126,6 +145,9 @@ impl DebugFile {
         if held.capacity() <= 4 * HELD {
             held.clear();
             self.held = held;
+        }
+        if self.new.capacity() > 4 * HELD {
+            self.new = Vec::new();
         }
         done
     }
@@ -172,10 +194,14 @@ impl DebugFile {
 
     /// Takes secrets out of what was held back.
     fn look_through(&mut self) {
-        if let Cow::Owned(cleaned) = redact_lines(&self.held[self.clean..]) {
+        if is_suspect(&self.new)
+            && let Cow::Owned(cleaned) = redact_lines(&self.held[self.clean..])
+        {
+            self.anew = true;
             self.held.truncate(self.clean);
             self.held.extend_from_slice(&cleaned);
         }
+        self.new.clear();
         self.clean = self.held.len();
     }
 
@@ -270,10 +296,14 @@ mod tests {
 
     use std::os::unix::fs::MetadataExt as _;
 
+    use jackfield_api::Timestamp;
+    use jackfield_sdk::{Entry, LineBefore};
+
     use super::*;
 
     fn hold(file: &mut DebugFile, line: &str) {
-        file.hold(|held| held.extend_from_slice(format!("{line}\n").as_bytes())).unwrap();
+        let line = format!("{line}\n");
+        file.take(line.as_bytes(), line.as_bytes()).unwrap();
     }
 
     #[test]
@@ -344,7 +374,7 @@ mod tests {
         assert!(fs::read_to_string(&path).unwrap() == expected);
         // Behind an end that is none of a page the next write finds one again.
         assert_ne!(length() % GRAIN, 0);
-        file.hold(|held| held.extend_from_slice("y\n".repeat(HELD).as_bytes())).unwrap();
+        hold(&mut file, "y\n".repeat(HELD).trim_end());
         assert_eq!(length() % GRAIN, 0);
         drop(file);
         assert_eq!(length(), expected.len() as u64 + 2 * HELD as u64);
@@ -386,7 +416,7 @@ mod tests {
             let count = [1, 40, 700, 3000][number % 4];
             let secret = if number % 3 == 0 { key.as_str() } else { "harmless" };
             let lines = format!("{number} {} {secret}\n", "x".repeat(number)).repeat(count);
-            file.take(lines.as_bytes()).unwrap();
+            file.take(lines.as_bytes(), lines.as_bytes()).unwrap();
             expected += &lines.replace(&key, "[redacted]");
             assert!(file.held.len() < HELD, "{number}");
             hold(&mut file, "alone");
@@ -398,6 +428,37 @@ mod tests {
         let both = aside.clone() + &fs::read_to_string(&path).unwrap();
         assert!(aside.ends_with('\n') && aside.len() as u64 <= largest && length() <= largest);
         assert!(both == expected);
+    }
+
+    #[test]
+    fn only_what_is_new_is_looked_at_and_a_secret_in_every_line_is_taken_out_of_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("raw-streamjson-s.jsonl");
+        let key = format!("sk-ant-{}", "abcdefgh".repeat(4));
+        let mut file = DebugFile::open(folder.path(), &SessionId::from("s"), Kind::Raw).unwrap();
+        let (mut before, mut expected) = (LineBefore::default(), Vec::new());
+        for number in 0..30_000 {
+            let member = if (10_000..20_000).contains(&number) { key.as_str() } else { "harmless" };
+            let piece = if number == 25_000 { key.clone() } else { format!("{number}") };
+            let line = format!(
+                r#"{{"type":"stream_event","event":{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{piece}"}}}},"x":"{member}","uuid":"{number}"}}"#
+            );
+            let entry = Entry { t: 0.0, dir: "out".to_owned(), line, by: None, lossy: false };
+            let input = entry.input().unwrap();
+            if file.begins_anew() {
+                before = LineBefore::default();
+            }
+            let (mut line, mut new) = (Vec::new(), Vec::new());
+            Entry::write(Timestamp(7), &input, &mut before, &mut line, &mut new);
+            file.take(&line, &new).unwrap();
+            if number == 9_000 {
+                assert!(file.new.len() < file.held.len() / 4, "{} of {}", file.new.len(), file.held.len());
+            }
+            Entry::write(Timestamp(7), &input, &mut LineBefore::default(), &mut expected, &mut Vec::new());
+        }
+        file.flush().unwrap();
+        let expected = String::from_utf8(expected).unwrap().replace(&key, "[redacted]");
+        assert!(fs::read_to_string(&path).unwrap() == expected);
     }
 
     #[test]

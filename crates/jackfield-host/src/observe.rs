@@ -1,4 +1,5 @@
-//! What watches over the sessions of a host: as much as is switched on, and nothing by default.
+//! What watches over the sessions of a host: as much as is switched on, and by default only the newest
+//! lines of a session.
 //!
 //! Spans go to whoever wants them, figures are counted here, debug files are written beside. The one rule it keeps:
 //! it only looks; what it cannot write or nobody takes is lost to it, and never to a session.
@@ -21,10 +22,19 @@ pub struct Observe {
     pub payloads: Option<Payloads>,
     /// Whether figures are counted.
     pub figures: Counting,
+    /// Whether the newest lines between a session and its agent are kept.
+    pub lines: Lines,
     /// The folder of debug files; without it there are none.
     pub debug_folder: Option<PathBuf>,
     /// Whose debug files are written from the beginning.
     pub debug: DebugOf,
+}
+
+impl Observe {
+    /// Whether somebody may look for the line that an event was made of.
+    pub(crate) fn wants_lines(&self) -> bool {
+        self.lines == Lines::Kept || (self.spans.is_some() && self.payloads.is_some())
+    }
 }
 
 /// Whether figures are counted.
@@ -35,6 +45,16 @@ pub enum Counting {
     Off,
     /// They are.
     On,
+}
+
+/// Whether the newest lines between a session and its agent are kept, for whoever looks for what was made of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lines {
+    /// They are.
+    #[default]
+    Kept,
+    /// They are not, unless spans are to have them: nobody could ask for them.
+    Gone,
 }
 
 /// Whose debug files are written from the beginning.

@@ -60,10 +60,7 @@ static LOOK: LazyLock<Option<Regex>> =
 
 /// Text with secrets taken out; the same text, not a copy, if none were seen.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    if hints::Hints::of(text.as_bytes()).next().is_none() {
-        return Cow::Borrowed(text);
-    }
-    looked_through(text)
+    if is_suspect(text.as_bytes()) { looked_through(text) } else { Cow::Borrowed(text) }
 }
 
 /// Whole lines, each with its newline, with secrets taken out of every one; the same lines, not a copy, if none were
@@ -89,6 +86,11 @@ pub(crate) fn redact_lines(lines: &[u8]) -> Cow<'_, [u8]> {
     }
     cleaned.extend_from_slice(&lines[kept..]);
     Cow::Owned(cleaned)
+}
+
+/// Whether there may be a secret in a text.
+pub(crate) fn is_suspect(text: &[u8]) -> bool {
+    hints::Hints::of(text).next().is_some()
 }
 
 fn looked_through(text: &str) -> Cow<'_, str> {

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackfield_api::lines::{FollowedLine, KeptLine, KeptLines, LineDirection};
@@ -24,6 +25,8 @@ const SHARE: usize = 8;
 #[derive(Debug)]
 pub struct RawTail {
     room: usize,
+    /// Somebody has followed it. Asked for every line, so that a tail that nobody looks at costs nothing.
+    followed: AtomicBool,
     kept: Mutex<Kept>,
 }
 
@@ -111,15 +114,17 @@ impl Recorder {
 }
 
 impl RawTail {
-    /// Keeps so many bytes of lines; of one line at most an eighth of that.
+    /// Keeps so many bytes of lines; of one line at most an eighth of that. With no room it keeps none, and counts
+    /// them only from where it is followed.
     pub fn new(room: usize) -> Self {
-        Self { room, kept: Mutex::default() }
+        Self { room, followed: AtomicBool::new(false), kept: Mutex::default() }
     }
 
     /// All lines from now on. Those that nobody has read yet are on the disk of a folder.
     pub fn follow(&self, folder: &Path) -> io::Result<LineFeed> {
         let spool = Arc::new(Spool::new(folder)?);
         self.lock().spools.push(Arc::clone(&spool));
+        self.followed.store(true, Ordering::Relaxed);
         Ok(LineFeed { spool })
     }
 
@@ -149,6 +154,9 @@ impl RawTail {
             Direction::FromCli => LineDirection::FromCli,
             Direction::ToCli => LineDirection::ToCli,
         };
+        if self.room == 0 && !self.followed.load(Ordering::Relaxed) {
+            return;
+        }
         let text = &line[..line.floor_char_boundary(self.room / SHARE)];
         let mut kept = self.lock();
         while self.room < kept.text.len() + text.len() + (kept.lines.len() + 1) * BESIDE
@@ -254,6 +262,26 @@ mod tests {
         assert_eq!(kept.lines[0].first_seq, Some(Seq(1)));
         assert!(tail.after(LineNumber(3)).lines.is_empty());
         assert!(tail.after(LineNumber(u64::MAX)).lines.is_empty());
+    }
+
+    #[tokio::test]
+    async fn without_room_nothing_is_kept_and_all_can_be_followed() -> io::Result<()> {
+        let tail = RawTail::new(0);
+        keep(&tail, "one", Some((Seq(1), Seq(1))));
+        assert_eq!(tail.after(LineNumber(0)), KeptLines { lines: Vec::new(), missing: false });
+        assert_eq!(tail.line_of(Seq(1), &mut String::new()), None);
+        let folder = tempfile::tempdir()?;
+        let mut feed = tail.follow(folder.path())?;
+        keep(&tail, "two", None);
+        drop(tail);
+        let mut told = Vec::new();
+        while let Some(bytes) = feed.next().await {
+            told.extend(bytes?);
+        }
+        let told: FollowedLine = serde_json::from_slice(&told)?;
+        let FollowedLine::Line(line) = told else { return Err(io::ErrorKind::InvalidData.into()) };
+        assert_eq!((line.number, line.text.as_str(), line.cut), (LineNumber(1), "two", false));
+        Ok(())
     }
 
     #[test]

@@ -29,6 +29,7 @@ use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::conversation::{Choice, Progress};
+use crate::journal::Scribe;
 use crate::lock::Lock;
 use crate::log::Log;
 use crate::process::{Leash, Process};
@@ -68,6 +69,7 @@ pub(crate) struct Task {
     /// Events of this wake-up.
     told: Vec<Event>,
     recorder: Recorder,
+    scribe: Scribe,
     writer: Writer,
     leash: Leash,
     calls: Calls,
@@ -125,6 +127,7 @@ pub(crate) fn run(
     let (pipes, writer, leash) = open(process);
     let options = &parts.origin.options;
     let recorder = Recorder::new(options.raw_tail.clone());
+    let scribe = Scribe::new(options.journal.clone());
     let mut task = Task {
         machine: parts.machine,
         transcript: options.transcript.is_on().then(Transcript::new),
@@ -140,6 +143,7 @@ pub(crate) fn run(
         next_command: 0,
         told: Vec::new(),
         recorder,
+        scribe,
         writer,
         leash,
         clock: Clock::new(Instant::now(), SystemTime::now()),
@@ -336,7 +340,7 @@ impl Task {
         // A session that waits holds no room for events.
         self.told = Vec::new();
         self.log.tell();
-        self.pause_journal();
+        self.scribe.tell();
         for (answer, result) in self.answered.drain(..) {
             // Who no longer waits does not mind.
             let _ = answer.send(result);

@@ -9,7 +9,7 @@ mod otlp;
 
 use std::path::Path;
 
-use jackfield_host::observe::{Counting, DebugOf, Observe};
+use jackfield_host::observe::{Counting, DebugOf, Lines, Observe};
 use jackfield_observe::Payloads;
 use jackfield_sdk::Environment;
 use thiserror::Error;
@@ -50,15 +50,21 @@ pub(crate) fn observe(
         Some(endpoint) => Some(export::begin(&endpoint?, environment)?),
         None => None,
     };
+    let spans = exporting.as_ref().map(Exporting::sink);
+    Ok((Observe { spans, ..without_spans(config, data) }, exporting))
+}
+
+/// The same where nobody takes spans.
+pub(crate) fn without_spans(config: &Config, data: &Path) -> Observe {
     let payloads = Payloads { bytes: usize::try_from(config.traces.payload_bytes).unwrap_or(usize::MAX) };
-    let observe = Observe {
-        spans: exporting.as_ref().map(Exporting::sink),
+    Observe {
+        spans: None,
         payloads: config.traces.payloads.then_some(payloads),
         figures: if config.metrics.enabled { Counting::On } else { Counting::Off },
+        lines: Lines::Kept,
         debug_folder: Some(data.join("debug")),
         debug: if config.debug.agent_messages { DebugOf::Everybody } else { DebugOf::Nobody },
-    };
-    Ok((observe, exporting))
+    }
 }
 
 /// Where spans go; `None` where nobody asks for them.

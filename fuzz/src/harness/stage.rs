@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use jackfield_api as api;
 use jackfield_core::input::FileChange;
-use jackfield_core::journal::{Entry, LineHead};
+use jackfield_core::journal::{Entry, LineBefore};
 use jackfield_core::{
     By, CallId, CommandId, Exit, HostReply, Input, Launch, Options, Output, Session, Signal,
 };
@@ -219,7 +219,7 @@ impl Stage {
 
     fn handle(&mut self, input: Input<'_>) {
         let mut line = Vec::new();
-        Entry::write(api::Timestamp(self.at), &input, &mut LineHead::default(), &mut line);
+        Entry::write(api::Timestamp(self.at), &input, &mut LineBefore::default(), &mut line, &mut Vec::new());
         // It is one line, whatever is in it.
         let line = String::from_utf8(line).unwrap_or_default();
         self.journal.extend(line.strip_suffix('\n').map(str::to_owned));

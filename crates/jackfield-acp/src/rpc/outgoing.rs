@@ -15,13 +15,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
 
 /// How much may wait before there is no room for more.
-const ROOM: usize = 128 * 1024;
+const ROOM: usize = 64 * 1024;
 /// How much may wait before no more requests are taken.
 const MOST: usize = 1024 * 1024;
 /// How much is written at once: as much as a pipe surely takes that takes anything (`PIPE_BUF`).
 const LITTLE: usize = 4096;
 /// How much room a buffer keeps for the next burst.
-const KEPT: usize = 256 * 1024;
+const KEPT: usize = 128 * 1024;
 
 /// The way out. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -11,6 +11,7 @@ use jackfield_api::codec::Encoder;
 use jackfield_api::permission::PermissionRequest;
 use jackfield_api::snapshot::{Item, Snapshot};
 use jackfield_api::{Body, Event, Seq, SessionId, Timestamp};
+use jackfield_sdk::News;
 
 use crate::store::{Batch, Decided, TurnRow};
 
@@ -21,6 +22,8 @@ const ROOM: usize = 128 * 1024;
 const POURING: u64 = 64;
 /// How large a batch need not grow any more.
 const WORTHWHILE: usize = 96 * 1024;
+/// How much a batch that pours in is made room for: what may wait, and the last event, which may go over that.
+const FULL: usize = ROOM + 8 * 1024;
 
 /// Events on their way to the disk.
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub(crate) struct Outbox {
     lines: Vec<u8>,
     /// Where the last of them begins.
     last_line: usize,
+    /// What is new in them, if somebody wants to know it.
+    new: Option<Vec<u8>>,
     first: Option<Seq>,
     last: Seq,
     items: Vec<Item>,
@@ -55,6 +60,7 @@ impl Outbox {
             encoder: Encoder::default(),
             lines: Vec::new(),
             last_line: 0,
+            new: None,
             first: None,
             last,
             items: Vec::new(),
@@ -74,8 +80,11 @@ impl Outbox {
         self.first.get_or_insert(event.seq);
         self.last = event.seq;
         self.last_line = self.lines.len();
-        self.encoder.encode(event, &mut self.lines);
+        let new = self.encoder.encode(event, &mut self.lines);
         self.lines.push(b'\n');
+        if let Some(all) = &mut self.new {
+            all.extend_from_slice(&self.lines[new..]);
+        }
         self.urgent |=
             matches!(event.body, Body::Complete(_) | Body::PermissionRequest(_) | Body::RunEnded(_));
         match &event.body {
@@ -140,8 +149,8 @@ impl Outbox {
         checkpoint: Option<(Snapshot, Vec<Item>)>,
     ) -> Option<Arc<Batch>> {
         let first = if self.sent.is_none() { self.first.take()? } else { return None };
-        // Where much comes at once, as much will come again.
-        let room = if self.lines.len() > ROOM / 4 { self.lines.len() } else { 0 };
+        // Where much comes at once, as much will come again; and rooms that are all as large take each other's place.
+        let room = if self.lines.len() > ROOM / 4 { FULL } else { 0 };
         let lines = std::mem::replace(&mut self.lines, Vec::with_capacity(room));
         let batch = Arc::new(Batch {
             session: self.session_id.clone(),
@@ -162,6 +171,19 @@ impl Outbox {
         self.sent_events = if all { kept.into() } else { Arc::default() };
         self.sent = Some(Arc::clone(&batch));
         Some(batch)
+    }
+
+    /// What was new in the batch that was just made, if somebody wanted to know it.
+    pub(crate) fn take_new(&mut self) -> Option<Vec<u8>> {
+        self.new.take()
+    }
+
+    /// Whether what is new in the next batch is wanted. Nothing is in it yet.
+    pub(crate) fn want_new(&mut self, news: News) {
+        if news == News::Anew {
+            self.encoder = Encoder::default();
+        }
+        self.new = (news != News::Unwanted).then(Vec::new);
     }
 
     /// The events of the batch that is on its way; none if not all of them were kept.

@@ -183,7 +183,8 @@ impl Task {
     fn new(shared: &Arc<Shared>, book: Book<Answer>) -> Self {
         let last = book.seq();
         let id = book.record.summary.session_id.clone();
-        let (observe, lines) = (&shared.settings.observe, Arc::new(RawTail::new(LINES)));
+        let observe = &shared.settings.observe;
+        let lines = Arc::new(RawTail::new(if observe.wants_lines() { LINES } else { 0 }));
         Self {
             shared: Arc::clone(shared),
             published: Arc::new(Published::new(&id, last)),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jackfield_api::SessionId;
-use jackfield_sdk::{Journal, LineHead, Passed};
+use jackfield_sdk::{Journal, News};
 
 use crate::debug_files::{DebugFile, Kind, Pause};
 use crate::observe::{DebugOf, Observe};
@@ -39,8 +39,6 @@ struct Files {
 #[derive(Debug, Default)]
 struct Written {
     file: Option<DebugFile>,
-    /// How the last line began, in a journal.
-    head: LineHead,
     /// Somebody will write what is held back.
     later: bool,
 }
@@ -86,12 +84,10 @@ impl Watcher {
         Some(self.process.load(Ordering::Relaxed)).filter(|id| *id != 0)
     }
 
-    /// Events that are about to be stored, as lines.
-    pub(crate) fn events(&self, lines: &[u8]) {
-        if self.debugs() {
-            self.files.write(Kind::Normalized, |file, _| file.take(lines));
-            self.files.pause(Kind::Normalized);
-        }
+    /// Events that are about to be stored, as lines, and what is new in them, if that was wanted. Says what is wanted
+    /// of those behind them.
+    pub(crate) fn events(&self, lines: &[u8], new: Option<&[u8]>) -> News {
+        self.files.take(Kind::Normalized, lines, new)
     }
 }
 
@@ -100,14 +96,8 @@ impl Journal for Watcher {
         self.debugs()
     }
 
-    fn passed(&self, passed: &Passed<'_>) {
-        self.files.write(Kind::Raw, |file, head| file.hold(|held| passed.write(head, held)));
-    }
-
-    fn pause(&self) {
-        if self.debugs() {
-            self.files.pause(Kind::Raw);
-        }
+    fn passed(&self, lines: &[u8], new: &[u8]) -> News {
+        self.files.take(Kind::Raw, lines, Some(new))
     }
 
     fn process(&self, id: u32) {
@@ -116,20 +106,31 @@ impl Journal for Watcher {
 }
 
 impl Files {
+    /// Takes lines for a file, and what is new in them, if that is known. Says what is wanted of those behind them.
+    fn take(self: &Arc<Self>, kind: Kind, lines: &[u8], new: Option<&[u8]>) -> News {
+        if !self.on.load(Ordering::Relaxed) {
+            return News::Unwanted;
+        }
+        let news = self.write(kind, |file| {
+            let anew = file.begins_anew();
+            match new.filter(|_| !anew) {
+                Some(new) => file.take(lines, new).map(|()| News::Wanted),
+                None => file.take(lines, lines).map(|()| News::Anew),
+            }
+        });
+        self.pause(kind);
+        news.unwrap_or_default()
+    }
+
     /// Writes to a file, which is opened if it is not; `None` where that was not possible.
-    fn write<T>(
-        &self,
-        kind: Kind,
-        write: impl FnOnce(&mut DebugFile, &mut LineHead) -> std::io::Result<T>,
-    ) -> Option<T> {
+    fn write<T>(&self, kind: Kind, write: impl FnOnce(&mut DebugFile) -> std::io::Result<T>) -> Option<T> {
         let folder = self.folder.as_ref()?;
         let mut written = self.lock(kind);
-        let Written { file, head, .. } = &mut *written;
-        let opened = match file {
+        let opened = match &mut written.file {
             Some(file) => Ok(file),
             none => DebugFile::open(folder, &self.session, kind).map(|opened| none.insert(opened)),
         };
-        match opened.and_then(|file| write(file, head)) {
+        match opened.and_then(write) {
             Ok(done) => Some(done),
             Err(error) => {
                 tracing::warn!(session = %self.session, %error, "cannot write debug files; they are off now");
@@ -143,7 +144,7 @@ impl Files {
     /// Nothing more comes for now. While much is said, what is held back is written a little later, with what came
     /// until then.
     fn pause(self: &Arc<Self>, kind: Kind) {
-        if self.write(kind, |file, _| file.pause()) != Some(Pause::Held)
+        if self.write(kind, |file| file.pause()) != Some(Pause::Held)
             || std::mem::replace(&mut self.lock(kind).later, true)
         {
             return;
@@ -165,7 +166,7 @@ impl Files {
         let is_open = written.file.is_some();
         drop(written);
         if is_open {
-            self.write(kind, |file, _| file.flush());
+            self.write(kind, |file| file.flush());
         }
     }
 
@@ -176,5 +177,54 @@ impl Files {
         };
         // A panic while the lock is held leaves a file that can be written.
         file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use jackfield_api::conversation::MessageChunk;
+    use jackfield_api::{Event, ItemId, Seq, Timestamp};
+
+    use super::*;
+    use crate::channel::outbox::Outbox;
+
+    #[test]
+    fn a_secret_in_what_all_pieces_of_a_text_have_is_taken_out_of_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let debug_folder = Some(folder.path().to_owned());
+        let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
+        let id = SessionId::from("s");
+        let (watcher, mut outbox) = (Watcher::new(&observe, &id), Outbox::new(id.clone(), Seq(0)));
+        let key = format!("sk-ant-{}", "abcdefgh".repeat(4));
+        let mut expected = String::new();
+        let mut wanted = Vec::new();
+        for batch in 0..40_u64 {
+            // At first nothing is secret; then all pieces have a secret in common; then one has it in its words.
+            let message =
+                if (10..20).contains(&batch) { key.clone() } else { format!("message {}", batch / 10) };
+            for number in 0..700 {
+                let secret = batch == 30 && number == 5;
+                let body = MessageChunk {
+                    item_id: ItemId(1),
+                    message_id: Some(message.clone().into()),
+                    text: if secret { key.clone() } else { format!("{number}") },
+                };
+                let (seq, at, session_id) = (Seq(batch * 700 + number + 1), Timestamp(7), id.clone());
+                let (body, turn, parent_tool_call_id) = (body.into(), None, None);
+                outbox.push(&Event { body, seq, at, session_id, turn, parent_tool_call_id }, None);
+            }
+            let stored = outbox.send(None, None).unwrap();
+            let new = outbox.take_new();
+            outbox.want_new(watcher.events(&stored.lines, new.as_deref()));
+            wanted.push(new.is_some_and(|new| new.len() < stored.lines.len() / 2));
+            outbox.stored();
+            expected += &String::from_utf8_lossy(&stored.lines).replace(&key, "[redacted]");
+        }
+        watcher.switch(false);
+        let written = std::fs::read_to_string(folder.path().join("normalized-streamjson-s.jsonl")).unwrap();
+        assert!(written == expected);
+        assert!(wanted[2..10].iter().chain(&wanted[22..30]).all(|few| *few), "only what is new is looked at");
     }
 }

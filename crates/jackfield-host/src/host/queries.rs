@@ -67,9 +67,9 @@ impl Host {
         &self,
         id: &SessionId,
         after: Seq,
-        at_most_bytes: usize,
+        enough_bytes: usize,
     ) -> Result<Vec<LogPage>, StoreError> {
-        self.shared.store.log(id, after, at_most_bytes).await
+        self.shared.store.log(id, after, enough_bytes).await
     }
 
     /// The newest lines between the host and the agent of a session, behind one, without the secrets that can be

@@ -52,16 +52,15 @@ impl Store {
         self.read("read the items of a session", move |from| items(from, &id, before, limit)).await
     }
 
-    /// The events behind `after`, page by page. At least one page if there is one, and no further page that would make
-    /// it more than `at_most_bytes`.
+    /// The events behind `after`, page by page, up to the one that makes it `enough_bytes`.
     pub async fn log(
         &self,
         id: &SessionId,
         after: Seq,
-        at_most_bytes: usize,
+        enough_bytes: usize,
     ) -> Result<Vec<LogPage>, StoreError> {
         let id = id.clone();
-        self.read("read the events of a session", move |from| log(from, &id, after, at_most_bytes)).await
+        self.read("read the events of a session", move |from| log(from, &id, after, enough_bytes)).await
     }
 }
 
@@ -101,7 +100,7 @@ fn items(from: &Connection, id: &SessionId, before: Option<Seq>, limit: u32) -> 
     Ok(ItemPage { items, earlier })
 }
 
-fn log(from: &Connection, id: &SessionId, after: Seq, at_most_bytes: usize) -> Result<Vec<LogPage>, Fault> {
+fn log(from: &Connection, id: &SessionId, after: Seq, enough_bytes: usize) -> Result<Vec<LogPage>, Fault> {
     let session = number(from, id)?.ok_or_else(|| StoreError::NoSession(id.clone()))?;
     let mut statement = from.prepare_cached(
         "SELECT first, last, lines FROM log WHERE session = ?1 AND last > ?2
@@ -110,13 +109,13 @@ fn log(from: &Connection, id: &SessionId, after: Seq, at_most_bytes: usize) -> R
     )?;
     let mut rows = statement.query(params![session, integer(after.0).min(i64::MAX - 1)])?;
     let (mut pages, mut bytes) = (Vec::new(), 0_usize);
-    while let Some(row) = rows.next()? {
-        let lines = unpack(row.get(2)?).map_err(|reason| unreadable(id, "events", &reason))?;
+    while bytes < enough_bytes
+        && let Some(row) = rows.next()?
+    {
+        let stored = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        let lines = unpack(stored).map_err(|reason| unreadable(id, "events", &reason))?;
         let page = behind(LogPage { first: seq(row.get(0)?), last: seq(row.get(1)?), lines }, after);
         bytes = bytes.saturating_add(page.lines.len());
-        if !pages.is_empty() && at_most_bytes < bytes {
-            break;
-        }
         pages.push(page);
     }
     Ok(pages)

@@ -29,7 +29,9 @@ impl Task {
         }
         match self.book.flush() {
             Flush::Batch(batch) => {
-                self.watcher.events(&batch.lines);
+                let new = self.book.outbox.take_new();
+                let news = self.watcher.events(&batch.lines, new.as_deref());
+                self.book.outbox.want_new(news);
                 self.store(&batch);
             }
             Flush::Record => {

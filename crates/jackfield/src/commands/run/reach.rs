@@ -4,10 +4,12 @@
 //! this process ends in order.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use jackfield_api::command::RejectionCode;
 use jackfield_client::{Client, ClientError};
+use jackfield_host::observe::{Counting, Lines, Observe};
 use jackfield_host::store::{StoreError, Syncing};
 use jackfield_host::{Host, Settings};
 use jackfield_sdk::Environment;
@@ -18,6 +20,7 @@ use tokio::time::{Instant, sleep};
 use crate::commands::serve::settings;
 use crate::config::Config;
 use crate::failure::{Exit, Failure};
+use crate::telemetry::{self, Exporting};
 
 /// How often it is looked for while it begins.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -73,9 +76,20 @@ impl HostFailure {
     }
 }
 
-/// How a host of this process is set up: whoever is told anything is at the other end of this process's pipes.
-fn own_settings(config: &Config, environment: &Environment) -> Result<Settings, Failure> {
-    Ok(Settings { syncing: Syncing::Behind, ..settings(config, environment)? })
+/// How a host of this process is set up, with its debug files in a folder, and who sends its spans. Whoever is told
+/// anything is at the other end of this process's pipes, so nobody could ask for figures or lines.
+fn own_settings(
+    config: &Config,
+    environment: &Environment,
+    folder: &Path,
+) -> Result<(Settings, Option<Exporting>), Failure> {
+    let (observe, exporting) = telemetry::observe(config, environment, folder).unwrap_or_else(|error| {
+        // The variables may be meant for other programs.
+        tracing::warn!(%error, "no spans are sent");
+        (telemetry::without_spans(config, folder), None)
+    });
+    let observe = Observe { figures: Counting::Off, lines: Lines::Gone, ..observe };
+    Ok((Settings { syncing: Syncing::Behind, observe, ..settings(config, environment)? }, exporting))
 }
 
 /// A host, and a way to it.
@@ -89,6 +103,7 @@ pub(crate) struct Reached {
 #[derive(Debug)]
 struct Own {
     host: Host,
+    exporting: Option<Exporting>,
     /// Gone with it.
     _folder: Option<TempDir>,
 }
@@ -107,8 +122,9 @@ impl Reached {
             if let Some(client) = Client::running(folder, name).await.map_err(HostFailure::Client)? {
                 return Ok(Self { client, own: None });
             }
-            match Host::open(own_settings(config, environment)?).await {
-                Ok(host) => return Ok(Self::own(host, name, None)),
+            let (settings, exporting) = own_settings(config, environment, folder)?;
+            match Host::open(settings).await {
+                Ok(host) => return Ok(Self::own(host, exporting, name, None)),
                 // It may be just beginning, or just ending.
                 Err(StoreError::InUse { .. }) if Instant::now() < until => sleep(AGAIN).await,
                 Err(error @ StoreError::InUse { .. }) => return Err(HostFailure::InUse(error).into()),
@@ -124,15 +140,18 @@ impl Reached {
         name: &str,
     ) -> Result<Self, Failure> {
         let folder = tempfile::Builder::new().prefix("jackfield-").tempdir().map_err(HostFailure::Private)?;
-        let mut config = config.clone();
-        config.data.folder = Some(folder.path().to_owned());
-        let host = Host::open(own_settings(&config, environment)?).await.map_err(HostFailure::Store)?;
-        Ok(Self::own(host, name, Some(folder)))
+        // Debug files stay, where everybody's are.
+        let usual = config.data_folder().unwrap_or(folder.path());
+        let mut private = config.clone();
+        private.data.folder = Some(folder.path().to_owned());
+        let (settings, exporting) = own_settings(&private, environment, usual)?;
+        let host = Host::open(settings).await.map_err(HostFailure::Store)?;
+        Ok(Self::own(host, exporting, name, Some(folder)))
     }
 
-    fn own(host: Host, name: &str, folder: Option<TempDir>) -> Self {
+    fn own(host: Host, exporting: Option<Exporting>, name: &str, folder: Option<TempDir>) -> Self {
         let client = Client::here(host.clone(), name);
-        Self { client, own: Some(Own { host, _folder: folder }) }
+        Self { client, own: Some(Own { host, exporting, _folder: folder }) }
     }
 
     /// Whether it goes on without this process.
@@ -144,6 +163,9 @@ impl Reached {
     pub(crate) async fn close(self) {
         if let Some(own) = self.own {
             own.host.close().await;
+            if let Some(exporting) = own.exporting {
+                exporting.close().await;
+            }
         }
     }
 }

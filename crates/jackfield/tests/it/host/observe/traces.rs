@@ -16,6 +16,7 @@ use super::super::real::cli;
 use super::super::server::{Place, Server};
 use super::collector::{Arrived, Collector};
 use super::figures::ask_with;
+use crate::program::{Finished, jackfield};
 
 const PROMPT: &str = "MAIN go";
 
@@ -294,4 +295,37 @@ async fn a_collector_that_is_away_holds_nothing_up() {
     let value: Value = json!(socket.events(&id).len());
     assert!(value.as_u64().unwrap() > 10);
     assert!(server.stop().await.success());
+}
+
+/// `jackfield run` in a place, with a host of its own.
+fn run(place: &Place, more: &[&str]) -> Finished {
+    let mut command =
+        jackfield(["run", "hello", "--agent", "demo", "--timeout", "60", "--output-format", "json"]);
+    command.args(more).arg("--data").arg(&place.data).envs(&place.environment);
+    command.current_dir(&place.sandbox.places().workspace).output().unwrap().into()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_of_a_programs_own_is_watched_too() {
+    let mut collector = Collector::start().await;
+    let mut place = Place::demo();
+    collector.wanted_by(&mut place);
+    place.environment.insert("JACKFIELD_DEBUG_AGENT_MESSAGES".to_owned(), "true".to_owned());
+    let files = || std::fs::read_dir(place.data.join("debug")).map_or(0, Iterator::count);
+    // Whether its sessions are kept or not.
+    for (number, more) in [&[][..], &["--ephemeral"]].into_iter().enumerate() {
+        let finished = run(&place, more);
+        assert_eq!(finished.code, Some(0), "{}", finished.err);
+        collector.until("streamjson.prompt", number + 1).await;
+        assert_eq!(files(), 2 * (number + 1), "a journal and the events of each session");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn variables_for_other_programs_do_not_keep_a_program_from_its_own_host() {
+    let mut place = Place::demo();
+    place.environment.insert("OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(), "https://127.0.0.1:1".to_owned());
+    let finished = run(&place, &[]);
+    assert_eq!(finished.code, Some(0), "{}", finished.err);
+    assert!(!place.data.join("debug").exists(), "nothing is written unless somebody asks for it");
 }
