@@ -144,7 +144,7 @@ impl Files {
     /// Nothing more comes for now. While much is said, what is held back is written a little later, with what came
     /// until then.
     fn pause(self: &Arc<Self>, kind: Kind) {
-        if self.write(kind, |file| file.pause()) != Some(Pause::Held)
+        if self.write(kind, DebugFile::pause) != Some(Pause::Held)
             || std::mem::replace(&mut self.lock(kind).later, true)
         {
             return;
@@ -166,7 +166,7 @@ impl Files {
         let is_open = written.file.is_some();
         drop(written);
         if is_open {
-            self.write(kind, |file| file.flush());
+            self.write(kind, DebugFile::flush);
         }
     }
 
