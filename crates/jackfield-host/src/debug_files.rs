@@ -109,8 +109,9 @@ impl DebugFile {
         self.came += lines.len();
         if lines.len() >= MUCH {
             self.look_through();
-            let is_suspect = is_suspect(new);
-            self.anew |= is_suspect;
+            // If something was found in what was held, that may be in all of these, and not be new in them.
+            let is_suspect = self.anew || is_suspect(new);
+            self.anew = is_suspect;
             return self.write_much(&if is_suspect { redact_lines(lines) } else { Cow::Borrowed(lines) });
         }
         self.held.extend_from_slice(lines);
@@ -459,6 +460,22 @@ mod tests {
         file.flush().unwrap();
         let expected = String::from_utf8(expected).unwrap().replace(&key, "[redacted]");
         assert!(fs::read_to_string(&path).unwrap() == expected);
+    }
+
+    #[test]
+    fn a_secret_that_was_held_is_taken_out_of_the_many_lines_behind_it_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = format!("sk-ant-{}", "abcdefgh".repeat(4));
+        let mut file = DebugFile::open(folder.path(), &SessionId::from("s"), Kind::Raw).unwrap();
+        assert!(file.begins_anew());
+        hold(&mut file, &format!("{key} x"));
+        assert!(!file.begins_anew(), "it was not looked through yet");
+        let many = format!("{key} x\n").repeat(4000);
+        file.take(many.as_bytes(), b"x\n").unwrap();
+        file.flush().unwrap();
+        let written = fs::read_to_string(folder.path().join("raw-streamjson-s.jsonl")).unwrap();
+        assert!(written == "[redacted] x\n".repeat(4001));
+        assert!(file.begins_anew());
     }
 
     #[test]
