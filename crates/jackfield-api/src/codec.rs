@@ -4,6 +4,7 @@
 //! events are written by hand, all else by `serde`. Members stand in the order that a person wants to
 //! read: `type`, `seq`, `at`, `session_id`, `turn`, `parent_tool_call_id`, then the event's own.
 
+use compact_str::CompactString;
 use serde::Deserialize;
 use serde::de::Error as _;
 
@@ -191,7 +192,7 @@ struct Piece {
     item_id: ItemId,
     message_id: Option<MessageId>,
     #[serde(alias = "reasoning_text")]
-    text: String,
+    text: CompactString,
 }
 
 impl<'de> Deserialize<'de> for Event {

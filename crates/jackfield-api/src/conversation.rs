@@ -1,5 +1,6 @@
 //! Events of the conversation itself: turns, prompts, text, thinking, files.
 
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ItemId, MessageId, ToolCallId, Uuid};
@@ -111,7 +112,8 @@ pub struct MessageChunk {
     /// The API message that it belongs to.
     pub message_id: Option<MessageId>,
     /// The piece.
-    pub text: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"), ts(as = "String"))]
+    pub text: CompactString,
 }
 
 /// A piece of thinking of one item.
@@ -123,7 +125,8 @@ pub struct Reasoning {
     /// The API message that it belongs to.
     pub message_id: Option<MessageId>,
     /// The piece.
-    pub reasoning_text: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"), ts(as = "String"))]
+    pub reasoning_text: CompactString,
 }
 
 /// A text or a thought is over.

@@ -31,6 +31,7 @@ pub mod lines;
 pub mod normalized;
 pub mod permission;
 pub mod session;
+mod shared;
 pub mod snapshot;
 pub mod socket;
 pub mod speech;
@@ -48,6 +49,7 @@ pub use id::{
 };
 pub use json::Json;
 pub use normalized::Normalized;
+pub use shared::SharedEvent;
 pub use snapshot::Snapshot;
 
 /// Version of the contract, sent in the greeting; raised when a client could notice a difference.

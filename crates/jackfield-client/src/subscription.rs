@@ -4,10 +4,9 @@
 //! no event twice.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use jackfield_api::socket::{SentEvents, SentGap, SentSnapshot, ServerFrame};
-use jackfield_api::{Event, Seq, SessionId, codec};
+use jackfield_api::{Seq, SessionId, SharedEvent, codec};
 use jackfield_host::Told;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -46,7 +45,7 @@ pub enum Update {
     /// Events that will not come; a snapshot follows.
     Gap(SentGap),
     /// The next event.
-    Event(Arc<Event>),
+    Event(SharedEvent),
     /// This is all there is; what follows is new. Told once.
     Current(Seq),
     /// Nothing more will come, and why.
@@ -77,7 +76,7 @@ impl Subscription {
     }
 
     /// The next update, if it is an event that is here already.
-    pub fn next_ready(&mut self) -> Option<Arc<Event>> {
+    pub fn next_ready(&mut self) -> Option<SharedEvent> {
         let ready = match &mut self.source {
             Source::Here(here) => &mut here.ready,
             Source::Running(ready, _) => ready,
@@ -98,18 +97,18 @@ impl Subscription {
                 if let Some(update) = ready.pop_front() {
                     return Some(update);
                 }
-                ready.extend(updates.recv().await?);
+                *ready = updates.recv().await?.into();
             },
             Source::Here(here) => loop {
                 if let Some(update) = here.ready.pop_front() {
                     return Some(update);
                 }
                 match here.told.next_told().await? {
-                    Told::Events(events) => here.ready.extend(here.place.go_on(events).unwrap_or_default()),
+                    Told::Events(events) => here.ready = here.place.go_on(events).unwrap_or_default().into(),
                     // A frame of this very process can be read.
                     Told::Frame(frame) => {
                         if let Ok(frame) = read(&frame) {
-                            here.ready.extend(here.place.take(frame).unwrap_or_default());
+                            here.ready = here.place.take(frame).unwrap_or_default().into();
                         }
                     }
                 }
@@ -157,7 +156,7 @@ impl Place {
                 self.cursor = Some(sent.snapshot.seq);
                 vec![Update::Snapshot(sent)]
             }
-            ServerFrame::Events(sent) => self.go_on(sent.events.into_iter().map(Arc::new))?,
+            ServerFrame::Events(sent) => self.go_on(SharedEvent::together(sent.events))?,
             ServerFrame::Gap(gap) => vec![Update::Gap(gap)],
             ServerFrame::Current(current) if !self.current => {
                 self.current = true;
@@ -169,7 +168,7 @@ impl Place {
     }
 
     /// What events tell that was not told before.
-    fn go_on(&mut self, events: impl IntoIterator<Item = Arc<Event>>) -> Result<Vec<Update>, Hole> {
+    fn go_on(&mut self, events: impl IntoIterator<Item = SharedEvent>) -> Result<Vec<Update>, Hole> {
         let events = events.into_iter();
         let mut updates = Vec::with_capacity(events.size_hint().0);
         for event in events {

@@ -99,7 +99,7 @@ impl Stream {
         };
         let id = *item.get_or_insert(ItemId(out.next_seq()));
         text.push_str(piece);
-        tell(*voice, id, self.message.clone(), piece.to_owned(), self.parent.as_ref(), out);
+        tell(*voice, id, self.message.clone(), piece, self.parent.as_ref(), out);
     }
 
     /// A piece of a tool's input.
@@ -132,7 +132,7 @@ impl Stream {
             (None, _) => self.tell_whole(message, voice, whole, out),
             (Some(id), Some(rest)) => {
                 if !rest.is_empty() {
-                    tell(voice, id, self.message.clone(), rest.to_owned(), self.parent.as_ref(), out);
+                    tell(voice, id, self.message.clone(), rest, self.parent.as_ref(), out);
                 }
                 end(id, ItemOutcome::Complete, self.parent.as_ref(), out);
             }
@@ -156,7 +156,7 @@ impl Stream {
     pub(crate) fn say(&self, text: &str, out: &mut Outbox) {
         if !text.is_empty() {
             let id = ItemId(out.next_seq());
-            tell(Voice::Text, id, None, text.to_owned(), self.parent.as_ref(), out);
+            tell(Voice::Text, id, None, text, self.parent.as_ref(), out);
             end(id, ItemOutcome::Complete, self.parent.as_ref(), out);
         }
     }
@@ -211,7 +211,7 @@ impl Stream {
             return;
         }
         let id = ItemId(out.next_seq());
-        tell(voice, id, Some(message.into()), whole.to_owned(), self.parent.as_ref(), out);
+        tell(voice, id, Some(message.into()), whole, self.parent.as_ref(), out);
         end(id, ItemOutcome::Complete, self.parent.as_ref(), out);
     }
 }
@@ -220,13 +220,15 @@ fn tell(
     voice: Voice,
     item_id: ItemId,
     message_id: Option<MessageId>,
-    piece: String,
+    piece: &str,
     parent: Option<&ToolCallId>,
     out: &mut Outbox,
 ) {
     let body = match voice {
-        Voice::Text => api::Body::MessageChunk(MessageChunk { item_id, message_id, text: piece }),
-        Voice::Thinking => api::Body::Reasoning(Reasoning { item_id, message_id, reasoning_text: piece }),
+        Voice::Text => api::Body::MessageChunk(MessageChunk { item_id, message_id, text: piece.into() }),
+        Voice::Thinking => {
+            api::Body::Reasoning(Reasoning { item_id, message_id, reasoning_text: piece.into() })
+        }
     };
     out.event_in(parent, body);
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use jackfield_api::{Event, Json, Seq, SessionId};
+use jackfield_api::{Json, Seq, SessionId, SharedEvent};
 use tokio::sync::watch;
 
 /// How many bytes of frames are kept per session.
@@ -23,7 +23,7 @@ pub(crate) struct Page {
     /// One event per line.
     pub(crate) lines: Bytes,
     /// The same events, where somebody in this process reads them; all of them or none.
-    pub(crate) events: Arc<[Arc<Event>]>,
+    pub(crate) events: Vec<SharedEvent>,
 }
 
 /// What is committed of one session.
@@ -64,7 +64,7 @@ struct Frame {
     /// How many bytes of lines it was made of.
     bytes: usize,
     form: Form,
-    events: Arc<[Arc<Event>]>,
+    events: Vec<SharedEvent>,
 }
 
 /// What there is of a frame.
@@ -168,7 +168,7 @@ impl Published {
 
     /// The events behind a cursor, and the last of them; `None` if they were not kept, or not all of them. They are
     /// let go where nobody else reads: so they end where they were made, and not on the thread that stores.
-    pub(crate) fn events_behind(&self, cursor: Seq) -> Option<(Vec<Arc<Event>>, Seq)> {
+    pub(crate) fn events_behind(&self, cursor: Seq) -> Option<(Vec<SharedEvent>, Seq)> {
         if cursor >= self.last() {
             return None;
         }
@@ -180,11 +180,13 @@ impl Published {
         }
         let mut events = Vec::new();
         for frame in ring.frames.range_mut(start..).take_while(|frame| !frame.events.is_empty()) {
-            events.extend(frame.events.iter().filter(|event| event.seq > cursor).map(Arc::clone));
             if alone {
-                frame.events = Arc::default();
+                events.append(&mut std::mem::take(&mut frame.events));
+            } else {
+                events.extend_from_slice(&frame.events);
             }
         }
+        events.drain(..events.partition_point(|event| event.seq <= cursor));
         let last = events.last()?.seq;
         Some((events, last))
     }
@@ -251,18 +253,20 @@ fn events_between(first: Seq, last: Seq) -> usize {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
 
+    use jackfield_api::Event;
+
     use super::*;
 
     fn page(first: u64, last: u64) -> Page {
         let lines: Vec<String> = (first..=last).map(|seq| format!("{{\"seq\":{seq}}}\n")).collect();
-        Page { first: Seq(first), last: Seq(last), lines: lines.concat().into(), events: Arc::default() }
+        Page { first: Seq(first), last: Seq(last), lines: lines.concat().into(), events: Vec::new() }
     }
 
     fn with_events(page: Page) -> Page {
         let event = |seq| {
             let body = jackfield_api::trouble::Gap { from: Seq(0), to: Seq(0) }.into();
             let (seq, at, session_id) = (Seq(seq), jackfield_api::Timestamp(0), "s".into());
-            Arc::new(Event { body, seq, at, session_id, turn: None, parent_tool_call_id: None })
+            SharedEvent::from(Event { body, seq, at, session_id, turn: None, parent_tool_call_id: None })
         };
         Page { events: (page.first.0..=page.last.0).map(event).collect(), ..page }
     }

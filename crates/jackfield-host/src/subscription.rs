@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jackfield_api::socket::{Current, SentGap, SentSnapshot, ServerFrame, Unsubscribed};
-use jackfield_api::{Event, Seq, SessionId};
+use jackfield_api::{Seq, SessionId, SharedEvent};
 use tokio::sync::watch;
 
 use crate::published::{Behind, Page, Published, ReadsEvents, State};
@@ -39,7 +39,7 @@ pub struct Subscription {
 #[derive(Debug, Clone)]
 pub enum Told {
     /// Events in a row, as they are.
-    Events(Vec<Arc<Event>>),
+    Events(Vec<SharedEvent>),
     /// Anything else, and events that are read from the store, as they go over the socket.
     Frame(Bytes),
 }
@@ -173,12 +173,8 @@ impl Subscription {
         match self.store.log(&self.session_id, self.cursor, READ).await {
             Ok(pages) if !pages.is_empty() => {
                 for page in pages {
-                    let page = Page {
-                        first: page.first,
-                        last: page.last,
-                        lines: page.lines,
-                        events: Arc::default(),
-                    };
+                    let page =
+                        Page { first: page.first, last: page.last, lines: page.lines, events: Vec::new() };
                     self.ready.push_back(self.published.cut(&page, self.cursor));
                     self.cursor = page.last;
                 }

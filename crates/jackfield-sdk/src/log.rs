@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackfield_api::trouble::Gap;
-use jackfield_api::{Body, Event, Seq, TurnNumber};
+use jackfield_api::{Body, Event, Seq, SharedEvent, TurnNumber};
 use tokio::sync::{Notify, watch};
 
 use weight::weight;
@@ -63,7 +63,7 @@ struct State {
 
 #[derive(Debug)]
 struct Kept {
-    event: Arc<Event>,
+    event: SharedEvent,
     /// The total before this event.
     before: u64,
 }
@@ -90,11 +90,21 @@ impl Log {
         if events.is_empty() {
             return;
         }
+        let mut weights: Vec<u64> = events.iter().map(weight).collect();
         let mut state = self.shared.lock();
-        for event in events.drain(..) {
-            let before = state.total;
-            state.total += weight(&event);
-            state.kept.push_back(Kept { event: Arc::new(event), before });
+        while !events.is_empty() {
+            // What lies together is let go together, so nothing lies behind much.
+            let mut sum = 0;
+            let much = weights.iter().position(|weight| {
+                sum += weight;
+                sum >= TAIL
+            });
+            let many = much.map_or(events.len(), |last| last + 1);
+            for (event, weight) in SharedEvent::together(events.drain(..many)).zip(weights.drain(..many)) {
+                let before = state.total;
+                state.total += weight;
+                state.kept.push_back(Kept { event, before });
+            }
         }
         state.evict();
     }
@@ -202,14 +212,14 @@ pub struct Events {
     grown: watch::Receiver<u64>,
     id: u64,
     next: Seq,
-    ready: VecDeque<Arc<Event>>,
+    ready: VecDeque<SharedEvent>,
 }
 
 impl Events {
     /// The next event; `None` once the session is over and everything was read.
     ///
     /// Cancel-safe: a dropped future loses nothing.
-    pub async fn next(&mut self) -> Option<Arc<Event>> {
+    pub async fn next(&mut self) -> Option<SharedEvent> {
         loop {
             if let Some(event) = self.try_next() {
                 return Some(event);
@@ -229,7 +239,7 @@ impl Events {
     }
 
     /// The next event, if it is there already.
-    pub fn try_next(&mut self) -> Option<Arc<Event>> {
+    pub fn try_next(&mut self) -> Option<SharedEvent> {
         if self.ready.is_empty() {
             self.fill();
         }
@@ -239,7 +249,7 @@ impl Events {
     }
 
     /// The same as a [`futures_core::Stream`].
-    pub fn into_stream(self) -> impl futures_core::Stream<Item = Arc<Event>> + Send {
+    pub fn into_stream(self) -> impl futures_core::Stream<Item = SharedEvent> + Send {
         futures_util::stream::unfold(self, |mut events| async {
             let event = events.next().await?;
             Some((event, events))
@@ -257,11 +267,11 @@ impl Events {
             let (session_id, at, turn) = (event.session_id.clone(), event.at, event.turn);
             let body = Body::from(Gap { from, to });
             let gap = Event { body, seq: to, at, session_id, turn, parent_tool_call_id: None };
-            self.ready.push_back(Arc::new(gap));
+            self.ready.push_back(gap.into());
             return;
         }
         let start = usize::try_from(self.next.0 - first.0).unwrap_or(usize::MAX);
-        let batch = state.kept.iter().skip(start).take(BATCH).map(|kept| Arc::clone(&kept.event));
+        let batch = state.kept.iter().skip(start).take(BATCH).map(|kept| kept.event.clone());
         self.ready.extend(batch);
         let read = state.kept.get(start + self.ready.len()).map_or(state.total, |kept| kept.before);
         let was_full = state.backlog() > LOSSLESS_LIMIT;

@@ -1,9 +1,8 @@
 //! One prompt, one answer: a stream of events that ends with the result.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use jackfield_api::{Body, Event};
+use jackfield_api::{Body, SharedEvent};
 
 use crate::error::StartError;
 use crate::log::{Events, Pace};
@@ -40,7 +39,7 @@ pub struct Query {
     /// The turn that runs took the prompt.
     mine: bool,
     /// What comes with the result.
-    last: VecDeque<Arc<Event>>,
+    last: VecDeque<SharedEvent>,
 }
 
 impl Query {
@@ -50,7 +49,7 @@ impl Query {
     }
 
     /// The next event; `None` behind the result.
-    pub async fn next(&mut self) -> Option<Arc<Event>> {
+    pub async fn next(&mut self) -> Option<SharedEvent> {
         if let Some(event) = self.last.pop_front() {
             return Some(event);
         }
@@ -78,7 +77,7 @@ impl Query {
     }
 
     /// The same as a [`futures_core::Stream`].
-    pub fn into_stream(self) -> impl futures_core::Stream<Item = Arc<Event>> + Send {
+    pub fn into_stream(self) -> impl futures_core::Stream<Item = SharedEvent> + Send {
         futures_util::stream::unfold(self, |mut query| async {
             let event = query.next().await?;
             Some((event, query))

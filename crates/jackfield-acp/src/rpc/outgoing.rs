@@ -1,8 +1,8 @@
-//! What is on its way out: messages wait in one buffer, and a thread writes all of them at once.
+//! What is on its way out: written at once as far as the other side has room for it, and the rest by a thread.
 //!
-//! So a burst is one write, and nobody but that thread ever waits for the other side. A little that nothing is in
-//! front of is written at once, where the other side has room for it. Who has much to say asks for room first. The one
-//! rule it keeps: messages leave whole and in the order in which they were put in.
+//! What waits, waits in one buffer, which the thread writes as a whole; so nobody but that thread ever waits for the
+//! other side. Who has much to say asks for room first. The one rule it keeps: messages leave whole and in the order
+//! in which they were put in.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,13 +12,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use tokio::sync::Notify;
 
 /// How much may wait before there is no room for more.
 const ROOM: usize = 64 * 1024;
 /// How much may wait before no more requests are taken.
 const MOST: usize = 1024 * 1024;
-/// How much is written at once: as much as a pipe surely takes that takes anything (`PIPE_BUF`).
+/// How much is written at once where a pipe has to be asked first: as much as one surely takes that takes anything
+/// (`PIPE_BUF`).
 const LITTLE: usize = 4096;
 /// How much room a buffer keeps for the next burst.
 const KEPT: usize = 128 * 1024;
@@ -32,7 +34,7 @@ pub(crate) struct Outgoing {
 #[derive(Debug)]
 struct Shared {
     output: File,
-    /// A pipe or a socket, of which it can be known whether it takes a little more.
+    /// A pipe or a socket, of which it can be known whether it takes more.
     tells_room: bool,
     state: Mutex<State>,
     /// There is something to write, or nothing more will come.
@@ -81,7 +83,7 @@ impl Outgoing {
         if state.broken {
             return;
         }
-        let written = if state.load() == 0 { self.shared.write_little(lines) } else { 0 };
+        let written = if state.load() == 0 { self.shared.write_now(lines) } else { 0 };
         if written < lines.len() {
             state.waiting.extend_from_slice(&lines[written..]);
             // Whoever is woken needs the lock.
@@ -138,17 +140,24 @@ impl State {
 }
 
 impl Shared {
-    /// Writes a little, if that surely takes no time. Says how much; an error comes again to the thread.
-    fn write_little(&self, lines: &[u8]) -> usize {
-        let takes = || {
-            let mut output = [PollFd::new(&self.output, PollFlags::OUT)];
-            poll(&mut output, Some(&Timespec::default())) == Ok(1) && output[0].revents() == PollFlags::OUT
-        };
-        if self.tells_room && lines.len() <= LITTLE && takes() {
-            (&self.output).write(lines).unwrap_or(0)
-        } else {
-            0
+    /// Writes as much as surely takes no time. Says how much; an error comes again to the thread.
+    fn write_now(&self, lines: &[u8]) -> usize {
+        if !self.tells_room {
+            return 0;
         }
+        match write_without_waiting(&self.output, lines) {
+            Ok(written) => written,
+            // A system that cannot be told so, as Linux before 6.4 with a pipe.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) if lines.len() <= LITTLE && self.takes_little() => {
+                (&self.output).write(lines).unwrap_or(0)
+            }
+            Err(_) => 0,
+        }
+    }
+
+    fn takes_little(&self) -> bool {
+        let mut output = [PollFd::new(&self.output, PollFlags::OUT)];
+        poll(&mut output, Some(&Timespec::default())) == Ok(1) && output[0].revents() == PollFlags::OUT
     }
 
     fn write(&self) {
@@ -190,6 +199,21 @@ impl Shared {
     }
 }
 
+#[cfg(target_os = "linux")]
+fn write_without_waiting(to: &File, lines: &[u8]) -> rustix::io::Result<usize> {
+    use std::io::IoSlice;
+
+    use rustix::io::{ReadWriteFlags, pwritev2};
+
+    // Where it stands, which for a pipe is the only place there is.
+    pwritev2(to, &[IoSlice::new(lines)], u64::MAX, ReadWriteFlags::NOWAIT)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write_without_waiting(_: &File, _: &[u8]) -> rustix::io::Result<usize> {
+    Err(Errno::NOSYS)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -220,6 +244,27 @@ mod tests {
         outgoing.finish().await;
         drop(outgoing);
         assert_eq!(reading.join().unwrap(), (put + 1) * 1000);
+    }
+
+    #[tokio::test]
+    async fn what_is_more_than_a_pipe_takes_leaves_whole_and_in_order() {
+        let (mut reader, writer) = pipe().unwrap();
+        let outgoing = Outgoing::new(writer);
+        let reading = thread::spawn(move || {
+            let mut all = String::new();
+            reader.read_to_string(&mut all).unwrap();
+            all
+        });
+        let lines: Vec<String> = (0..100_000).map(|number| format!("{number}\n")).collect();
+        for some in lines.chunks(17_000) {
+            outgoing.put(some.concat().as_bytes());
+            outgoing.put(b"a little\n");
+            outgoing.room().await;
+        }
+        outgoing.finish().await;
+        drop(outgoing);
+        let expected: String = lines.chunks(17_000).map(|some| some.concat() + "a little\n").collect();
+        assert!(reading.join().unwrap() == expected, "something is missing or in another place");
     }
 
     #[tokio::test]

@@ -71,10 +71,9 @@ fn encoding_appends() {
 fn what_pieces_of_a_text_have_in_common_is_theirs_alone() {
     let piece = |item, message: Option<&str>| {
         let message_id = message.map(Into::into);
-        Body::from(MessageChunk { item_id: ItemId(item), message_id, text: "more \"words\"".to_owned() })
+        Body::from(MessageChunk { item_id: ItemId(item), message_id, text: "more \"words\"".into() })
     };
-    let thought =
-        Reasoning { item_id: ItemId(1), message_id: Some("m".into()), reasoning_text: "hm".to_owned() };
+    let thought = Reasoning { item_id: ItemId(1), message_id: Some("m".into()), reasoning_text: "hm".into() };
     let first = event(piece(1, Some("m")));
     let other = |change: fn(&mut Event)| {
         let mut other = first.clone();
@@ -142,9 +141,9 @@ proptest! {
     ) {
         let (item_id, message_id) = (ItemId(item), message.map(Into::into));
         for text in [text, awkward] {
-            let chunk = MessageChunk { item_id, message_id: message_id.clone(), text: text.clone() };
+            let chunk = MessageChunk { item_id, message_id: message_id.clone(), text: text.as_str().into() };
             check_any_text(chunk.into(), "text", &text)?;
-            let thought = Reasoning { item_id, message_id: message_id.clone(), reasoning_text: text.clone() };
+            let thought = Reasoning { item_id, message_id: message_id.clone(), reasoning_text: text.as_str().into() };
             check_any_text(thought.into(), "reasoning_text", &text)?;
         }
     }

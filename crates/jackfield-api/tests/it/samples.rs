@@ -84,10 +84,11 @@ fn next(body: &Body) -> Option<Body> {
         Body::Queue(_) => TurnStarted { trigger: Trigger::Background }.into(),
         Body::TurnStarted(_) => user_message().into(),
         Body::UserMessage(_) => {
-            MessageChunk { item_id: ItemId(9), message_id: Some("msg_\"1\"".into()), text: text() }.into()
+            MessageChunk { item_id: ItemId(9), message_id: Some("msg_\"1\"".into()), text: text().into() }
+                .into()
         }
         Body::MessageChunk(_) => {
-            Reasoning { item_id: ItemId(10), message_id: None, reasoning_text: text() }.into()
+            Reasoning { item_id: ItemId(10), message_id: None, reasoning_text: text().into() }.into()
         }
         Body::Reasoning(_) => ItemEnded { item_id: ItemId(10), outcome: ItemOutcome::Replaced }.into(),
         Body::ItemEnded(_) => {

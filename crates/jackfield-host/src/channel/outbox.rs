@@ -10,7 +10,7 @@ use bytes::Bytes;
 use jackfield_api::codec::Encoder;
 use jackfield_api::permission::PermissionRequest;
 use jackfield_api::snapshot::{Item, Snapshot};
-use jackfield_api::{Body, Event, Seq, SessionId, Timestamp};
+use jackfield_api::{Body, Event, Seq, SessionId, SharedEvent, Timestamp};
 use jackfield_sdk::News;
 
 use crate::store::{Batch, Decided, TurnRow};
@@ -42,7 +42,7 @@ pub(crate) struct Outbox {
     asked: Vec<(Timestamp, PermissionRequest)>,
     decided: Vec<Decided>,
     /// The events themselves, where somebody in this process reads them.
-    kept: Vec<Arc<Event>>,
+    kept: Vec<SharedEvent>,
     /// The last batch had many.
     pours: bool,
     /// Somebody waits for one of them.
@@ -50,7 +50,7 @@ pub(crate) struct Outbox {
     /// The batch that was handed to the store.
     sent: Option<Arc<Batch>>,
     /// Its events, if all of them were kept.
-    sent_events: Arc<[Arc<Event>]>,
+    sent_events: Vec<SharedEvent>,
 }
 
 impl Outbox {
@@ -71,7 +71,7 @@ impl Outbox {
             pours: false,
             urgent: false,
             sent: None,
-            sent_events: Arc::default(),
+            sent_events: Vec::new(),
         }
     }
 
@@ -113,8 +113,8 @@ impl Outbox {
     }
 
     /// Keeps an event that was taken in, for those in this process who read it.
-    pub(crate) fn keep(&mut self, event: &Arc<Event>) {
-        self.kept.push(Arc::clone(event));
+    pub(crate) fn keep(&mut self, event: SharedEvent) {
+        self.kept.push(event);
     }
 
     /// Takes items in that will not change any more.
@@ -168,7 +168,7 @@ impl Outbox {
         let count = self.last.0 + 1 - first.0;
         (self.pours, self.urgent) = (count >= POURING, false);
         let all = kept.len() as u64 == count;
-        self.sent_events = if all { kept.into() } else { Arc::default() };
+        self.sent_events = if all { kept } else { Vec::new() };
         self.sent = Some(Arc::clone(&batch));
         Some(batch)
     }
@@ -186,15 +186,14 @@ impl Outbox {
         self.new = (news != News::Unwanted).then(Vec::new);
     }
 
-    /// The events of the batch that is on its way; none if not all of them were kept.
-    pub(crate) fn sent_events(&self) -> Arc<[Arc<Event>]> {
-        Arc::clone(&self.sent_events)
+    /// The events of the batch that is on its way, once; none if not all of them were kept.
+    pub(crate) fn take_sent_events(&mut self) -> Vec<SharedEvent> {
+        std::mem::take(&mut self.sent_events)
     }
 
     /// The batch is on disk.
     pub(crate) fn stored(&mut self) {
         self.sent = None;
-        self.sent_events = Arc::default();
     }
 
     /// The batch once more, because it could not be stored.

@@ -16,7 +16,7 @@ use jackfield_api::permission::Behavior;
 use jackfield_api::session::Priority;
 use jackfield_api::snapshot::{Item, ItemContent, SessionState};
 use jackfield_api::tool::TaskStatus;
-use jackfield_api::{Event, PendingId, Seq};
+use jackfield_api::{Event, PendingId, Seq, SharedEvent};
 use jackfield_core::Transcript;
 use jackfield_sdk::{Events, RawTail, Session, StartError, Trust};
 use tokio::sync::{mpsc, oneshot};
@@ -128,7 +128,7 @@ enum Effect {
 /// What happened.
 enum Woken {
     Asked(Option<Ask>),
-    Event(Option<Arc<Event>>),
+    Event(Option<SharedEvent>),
     Finished(Finished),
     Committed(Stored),
     Due,
@@ -250,7 +250,7 @@ impl Task {
                 Woken::Asked(Some(ask)) => self.asked(ask),
                 // The registry holds a handle until this task asks it to let go.
                 Woken::Asked(None) => break,
-                Woken::Event(Some(event)) => self.events(&event),
+                Woken::Event(Some(event)) => self.events(event),
                 Woken::Event(None) => self.run_is_over(),
                 Woken::Finished(finished) => self.finished(finished),
                 Woken::Committed(result) => self.committed(result),
@@ -346,7 +346,7 @@ impl Task {
     }
 }
 
-async fn next(run: &mut Run) -> Option<Arc<Event>> {
+async fn next(run: &mut Run) -> Option<SharedEvent> {
     match run {
         Run::Live(live) => live.events.next().await,
         Run::Starting(_) | Run::None => std::future::pending().await,

@@ -209,7 +209,7 @@ mod tests {
                 let body = MessageChunk {
                     item_id: ItemId(1),
                     message_id: Some(message.clone().into()),
-                    text: if secret { key.clone() } else { format!("{number}") },
+                    text: if secret { key.as_str().into() } else { number.to_string().into() },
                 };
                 let (seq, at, session_id) = (Seq(batch * 700 + number + 1), Timestamp(7), id.clone());
                 let (body, turn, parent_tool_call_id) = (body.into(), None, None);

@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::store::column::{integer, json, seq};
 use crate::store::error::{AppendError, StoreError};
 use crate::store::sessions::SummaryRow;
-use crate::store::{index, packed, words};
+use crate::store::{index, packed};
 
 /// Events of one session in a row, and what follows from them.
 #[derive(Debug, Clone)]
@@ -101,7 +101,6 @@ struct ItemRow {
     at: i64,
     kind: &'static str,
     item: String,
-    text: String,
 }
 
 struct QuestionRow {
@@ -128,7 +127,6 @@ impl Rows {
                 seq: integer(item.seq.0),
                 at: integer(item.at.0),
                 kind: item.content.tag(),
-                text: words::of(&item.content),
                 item: json("item", item)?,
             })
         };
@@ -167,7 +165,7 @@ impl Rows {
 
     /// Roughly how much there is to write.
     pub(super) fn bytes(&self) -> usize {
-        let items = self.items.iter().map(|row| row.item.len() + 2 * row.text.len()).sum::<usize>();
+        let items = self.items.iter().map(|row| row.item.len()).sum::<usize>();
         let asked = self.asked.iter().map(|row| row.request.len()).sum::<usize>();
         let checkpoint = self.checkpoint.as_ref().map_or(0, |(snapshot, rest)| snapshot.len() + rest.len());
         self.lines.len() + items + asked + checkpoint
@@ -225,11 +223,13 @@ impl Rows {
              ON CONFLICT DO UPDATE SET at = excluded.at, kind = excluded.kind, item = excluded.item
              RETURNING number",
         )?;
-        let mut note = index::noting(to)?;
+        let indexed = index::upto(to)?;
         for row in &self.items {
             let item = params![session, row.seq, row.at, row.kind, row.item];
             let number: i64 = insert.query_row(item, |row| row.get(0))?;
-            note.execute(params![number, row.text])?;
+            if number <= indexed {
+                index::note(to, number)?;
+            }
         }
         Ok(())
     }

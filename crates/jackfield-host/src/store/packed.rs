@@ -17,19 +17,14 @@ const DENSEST: usize = 255;
 
 /// Lines as they are stored.
 pub(super) fn pack(lines: &[u8]) -> Cow<'_, [u8]> {
-    let Some(length) = u32::try_from(lines.len()).ok().filter(|_| lines.len() >= SMALL) else {
+    if lines.len() < SMALL || u32::try_from(lines.len()).is_err() {
         return Cow::Borrowed(lines);
-    };
-    let mut packed = vec![0; HEAD + lz4_flex::block::get_maximum_output_size(lines.len())];
-    packed[0] = PACKED;
-    packed[1..HEAD].copy_from_slice(&length.to_le_bytes());
-    match lz4_flex::block::compress_into(lines, &mut packed[HEAD..]) {
-        Ok(written) if HEAD + written < lines.len() => {
-            packed.truncate(HEAD + written);
-            packed.shrink_to_fit();
-            Cow::Owned(packed)
-        }
-        _ => Cow::Borrowed(lines),
+    }
+    let packed = lz4_flex::block::compress_prepend_size(lines);
+    if packed.len() >= lines.len() {
+        Cow::Borrowed(lines)
+    } else {
+        Cow::Owned([&[PACKED], &*packed].concat())
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("schema/v2.sql"),
     include_str!("schema/v3.sql"),
     include_str!("schema/v4.sql"),
+    include_str!("schema/v5.sql"),
 ];
 
 /// `JFLD`: says to SQLite's tools, and to us, whose file it is.

@@ -5,10 +5,10 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use jackfield_api::Timestamp;
 use jackfield_api::command::CreateSession;
 use jackfield_api::host::SessionSummary;
 use jackfield_api::trouble::Gap;
+use jackfield_api::{Event, SharedEvent, Timestamp};
 use proptest::prelude::*;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -72,11 +72,11 @@ impl Scene {
         let event = |seq| {
             let body = Gap { from: Seq(0), to: Seq(0) }.into();
             let (at, session_id, parent_tool_call_id) = (Timestamp(0), self.id.clone(), None);
-            Arc::new(Event { body, seq: Seq(seq), at, session_id, turn: None, parent_tool_call_id })
+            SharedEvent::from(Event { body, seq: Seq(seq), at, session_id, turn: None, parent_tool_call_id })
         };
         // Where somebody reads them, but not always: a reader may have come in the middle of a batch.
         let kept = self.published.has_readers() && first.0 % 4 != 0;
-        let events = if kept { (first.0..=last.0).map(event).collect() } else { Arc::default() };
+        let events = if kept { (first.0..=last.0).map(event).collect() } else { Vec::new() };
         self.waiting.push_back(Page { first, last, lines, events });
         self.stored = last;
     }

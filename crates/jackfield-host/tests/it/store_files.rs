@@ -9,7 +9,7 @@ use jackfield_host::store::{Store, StoreError};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::store_fixtures::{append, create, last, said};
+use crate::store_fixtures::{append, create, last, said, settle};
 
 /// Tells a test that it runs once more, as a child of itself, and in which folder.
 const FOLDER: &str = "JACKFIELD_TEST_FOLDER";
@@ -110,7 +110,7 @@ async fn f28_a_database_newer_than_the_program_is_refused_and_not_touched() {
 
     let before = contents(folder.path());
     let refused = Store::open(folder.path()).unwrap_err();
-    assert!(matches!(refused, StoreError::Newer { found: 99, known: 4, .. }), "{refused}");
+    assert!(matches!(refused, StoreError::Newer { found: 99, known: 5, .. }), "{refused}");
     assert_eq!(contents(folder.path()), before);
 }
 
@@ -198,6 +198,32 @@ async fn a_database_of_the_first_version_is_read_by_this_program() {
     assert_eq!(store.begin_command("begun", None).await.unwrap(), jackfield_host::store::Begun::Lost);
     append(&store, &one, 3, 4).await;
     assert_eq!(last(&store, &one).await, 4);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn texts_that_an_older_program_has_not_indexed_are_found() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let one = create(&store, "one").await;
+    settle(&store, &one, vec![said(1, "an old text"), said(2, "another")]).await;
+    store.close().await;
+    // As the fourth version left it.
+    let database = Connection::open(folder.path().join("jackfield.db")).unwrap();
+    database.execute_batch("DROP TABLE indexed; DROP TABLE unindexed; DELETE FROM words;").unwrap();
+    database.execute_batch(include_str!("../../src/store/schema/v4.sql")).unwrap();
+    database
+        .execute_batch(
+            "INSERT INTO unindexed VALUES (1, 'an old text'), (2, 'another'); PRAGMA user_version = 4;",
+        )
+        .unwrap();
+    drop(database);
+
+    let store = Store::open(folder.path()).unwrap();
+    settle(&store, &one, vec![said(3, "a new text")]).await;
+    for (query, hits) in [("old", 1), ("another", 1), ("text", 2)] {
+        assert_eq!(store.search(query, 9).await.unwrap().hits.len(), hits, "{query}");
+    }
     store.close().await;
 }
 

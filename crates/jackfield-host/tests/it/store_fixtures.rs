@@ -41,7 +41,7 @@ pub(crate) async fn create(store: &Store, id: &str) -> SessionId {
 pub(crate) fn event(session: &SessionId, seq: u64) -> Event {
     let text = format!("{session} {seq} \"quoted\"\n");
     Event {
-        body: MessageChunk { item_id: ItemId(1), message_id: None, text }.into(),
+        body: MessageChunk { item_id: ItemId(1), message_id: None, text: text.into() }.into(),
         seq: Seq(seq),
         at: Timestamp(1_000 + seq),
         session_id: session.clone(),

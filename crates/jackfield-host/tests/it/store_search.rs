@@ -223,13 +223,43 @@ async fn the_index_takes_in_by_itself_what_was_stored_and_what_an_earlier_host_h
     caught_up(&folder, 30).await;
     store.close().await;
 
-    // As a host that was killed leaves it: noted, and no more. One text is gone.
+    // As a host that was killed leaves it: the last items never taken in, the first ones written again since. One of
+    // them has no words any more.
     let database = rusqlite::Connection::open(folder.path().join("jackfield.db")).unwrap();
-    database.execute_batch("INSERT INTO unindexed VALUES (1, 'rudder'), (2, ''), (3, 'a gearbox')").unwrap();
+    database
+        .execute_batch(
+            "DELETE FROM words WHERE rowid > 20;
+             UPDATE indexed SET upto = 20;
+             UPDATE item SET item = replace(item, 'gearbox', 'rudder') WHERE number = 1;
+             UPDATE item SET item = 'nonsense' WHERE number = 2;
+             INSERT INTO unindexed VALUES (1), (2), (3);",
+        )
+        .unwrap();
     drop(database);
     let store = Store::open(folder.path()).unwrap();
     caught_up(&folder, 28).await;
     assert_eq!(found(&store, "rudder").await, [1]);
     assert_eq!(found(&store, "gearbox").await.len(), 28);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn an_item_with_the_number_of_one_that_was_removed_is_found() {
+    let (folder, store) = store_with(vec![said(1, "a gearbox"), said(2, "a gearbox")]).await;
+    caught_up(&folder, 2).await;
+    store.delete(&"one".into()).await.unwrap();
+    let items = || {
+        let database = rusqlite::Connection::open(folder.path().join("jackfield.db")).unwrap();
+        database.query_row("SELECT count(*) FROM item", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    while items() != 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let two = create(&store, "two").await;
+    settle(&store, &two, vec![said(1, "a rudder"), said(2, "a mast"), said(3, "a keel")]).await;
+    for (query, expected) in [("rudder", vec![1]), ("mast", vec![2]), ("keel", vec![3]), ("gearbox", vec![])]
+    {
+        assert_eq!(found(&store, query).await, expected, "{query}");
+    }
     store.close().await;
 }

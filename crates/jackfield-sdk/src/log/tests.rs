@@ -5,13 +5,13 @@
 use jackfield_api::conversation::{FileUpdated, MessageChunk};
 use jackfield_api::session::{AvailableCommands, RunEnded, SlashCommand};
 use jackfield_api::tool::{ToolStatus, ToolUpdate};
-use jackfield_api::{ItemId, Json, Timestamp};
+use jackfield_api::{ItemId, Json, SessionId, Timestamp};
 
 use super::*;
 
 /// Events with these numbers, each a piece of text of this length.
 fn pieces(numbers: std::ops::RangeInclusive<u64>, length: usize) -> Vec<Event> {
-    let piece = || MessageChunk { item_id: ItemId(1), message_id: None, text: "x".repeat(length) };
+    let piece = || MessageChunk { item_id: ItemId(1), message_id: None, text: "x".repeat(length).into() };
     numbers.map(|seq| event(seq, piece())).collect()
 }
 
@@ -59,6 +59,20 @@ fn what_one_reader_has_not_read_is_kept_for_it_and_goes_with_it() {
         drop(slow);
         assert!(kept(&log) < 60, "{}", kept(&log));
     }
+}
+
+#[test]
+fn what_is_large_is_let_go_though_it_was_told_together_with_what_is_kept() {
+    let log = Log::new(Seq(1));
+    let mut reader = log.reader(Pace::Lossless, None);
+    let mut events = pieces(1..=1, 100_000);
+    events.extend(pieces(2..=60, 1));
+    let large = SessionId::from("the large one's");
+    events[0].session_id = large.clone();
+    log.append(&mut events);
+    assert_eq!(numbers(&mut reader), (1..=60).collect::<Vec<_>>());
+    assert!(kept(&log) > 20, "{}", kept(&log));
+    assert_eq!(Arc::strong_count(&large.0), 1);
 }
 
 #[test]

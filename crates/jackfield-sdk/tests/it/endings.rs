@@ -2,13 +2,12 @@
 //! and a turn that was cut is never a success.
 
 use std::fs;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_api::command::RejectionCode;
 use jackfield_api::conversation::DropReason;
 use jackfield_api::session::RunEndReason;
-use jackfield_api::{Body, Event};
+use jackfield_api::{Body, SharedEvent};
 use jackfield_sdk::{Callbacks, Pace, Session, StartError, TurnError};
 use jackfield_testkit::case::Nothing;
 use jackfield_testkit::fake::FakeStep;
@@ -25,7 +24,7 @@ use super::place::{self, PATIENCE, all, eventually, say, until};
 const UNHEARD: TurnError = TurnError::Dropped(DropReason::RunEnded);
 
 /// What is told when a turn is cut by this.
-async fn cut(fault: Vec<FakeStep>, strike: impl FnOnce(&Fake)) -> (Vec<Arc<Event>>, Fake) {
+async fn cut(fault: Vec<FakeStep>, strike: impl FnOnce(&Fake)) -> (Vec<SharedEvent>, Fake) {
     let mut steps = vec![prompted()];
     steps.extend(opening("before"));
     steps.extend(fault);
@@ -48,7 +47,7 @@ async fn cut(fault: Vec<FakeStep>, strike: impl FnOnce(&Fake)) -> (Vec<Arc<Event
     (events, fake)
 }
 
-fn end(events: &[Arc<Event>]) -> (RunEndReason, Option<i32>) {
+fn end(events: &[SharedEvent]) -> (RunEndReason, Option<i32>) {
     let Body::RunEnded(end) = &events.last().unwrap().body else { panic!("{:?}", tags(events)) };
     (end.reason, end.exit_code)
 }

@@ -1,10 +1,8 @@
 //! What may go wrong with what the CLI says: every line is delivered or reported, however wrong or long it is,
 //! and the turn goes on.
 
-use std::sync::Arc;
-
 use jackfield_api::session::RunEndReason;
-use jackfield_api::{Body, Event};
+use jackfield_api::{Body, SharedEvent};
 use jackfield_sdk::{Callbacks, Pace, Session, Switch};
 use jackfield_testkit::fake::{Bytes, FakeStep, Flood};
 use serde_json::{Value, json};
@@ -17,7 +15,7 @@ use super::fake::{
 use super::place::{PATIENCE, all, say, start};
 
 /// Two turns, the first with this in its middle; the events of both.
-async fn with_a_fault(middle: impl IntoIterator<Item = FakeStep>) -> Vec<Arc<Event>> {
+async fn with_a_fault(middle: impl IntoIterator<Item = FakeStep>) -> Vec<SharedEvent> {
     let mut steps = turn_around("before ", "after", middle);
     steps.extend(turn("second"));
     steps.push(silence());
@@ -35,12 +33,12 @@ async fn with_a_fault(middle: impl IntoIterator<Item = FakeStep>) -> Vec<Arc<Eve
 }
 
 /// Reads everything as it comes.
-pub(crate) fn listen(session: &Session) -> JoinHandle<Vec<Arc<Event>>> {
+pub(crate) fn listen(session: &Session) -> JoinHandle<Vec<SharedEvent>> {
     let mut events = session.events(Pace::Lossless);
     tokio::spawn(async move { all(&mut events).await })
 }
 
-pub(crate) fn malformed(events: &[Arc<Event>]) -> Vec<&str> {
+pub(crate) fn malformed(events: &[SharedEvent]) -> Vec<&str> {
     let found = events.iter().filter_map(|event| match &event.body {
         Body::Malformed(line) => Some(line.text.as_str()),
         _ => None,
@@ -48,7 +46,7 @@ pub(crate) fn malformed(events: &[Arc<Event>]) -> Vec<&str> {
     found.collect()
 }
 
-fn unknown(events: &[Arc<Event>]) -> Vec<&str> {
+fn unknown(events: &[SharedEvent]) -> Vec<&str> {
     let found = events.iter().filter_map(|event| match &event.body {
         Body::Unknown(line) => Some(line.tag.as_str()),
         _ => None,
@@ -56,7 +54,7 @@ fn unknown(events: &[Arc<Event>]) -> Vec<&str> {
     found.collect()
 }
 
-pub(crate) fn tags(events: &[Arc<Event>]) -> Vec<&'static str> {
+pub(crate) fn tags(events: &[SharedEvent]) -> Vec<&'static str> {
     events.iter().map(|event| event.body.tag()).collect()
 }
 
@@ -130,7 +128,7 @@ async fn f20_text_that_is_not_unicode_arrives_with_replacements_and_is_counted()
     session.close().await;
     let events = all(&mut events).await;
     let replaced =
-        |event: &&Arc<Event>| matches!(&event.body, Body::Notice(notice) if notice.text.contains("U+FFFD"));
+        |event: &&SharedEvent| matches!(&event.body, Body::Notice(notice) if notice.text.contains("U+FFFD"));
     assert_eq!(events.iter().filter(replaced).count(), 2, "one notice for each line");
     assert_eq!(malformed(&events), Vec::<&str>::new());
 }

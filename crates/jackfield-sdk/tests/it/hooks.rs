@@ -6,7 +6,7 @@ use std::time::Duration;
 use jackfield_api::command::{Allow, Answers, Deny, Verdict};
 use jackfield_api::permission::{PermissionKind, PermissionRequest};
 use jackfield_api::tool::HookStatus;
-use jackfield_api::{Body, Event};
+use jackfield_api::{Body, SharedEvent};
 use jackfield_sdk::{Callbacks, Pace, TurnResult};
 use jackfield_testkit::api::Reply;
 use jackfield_wire::{
@@ -52,7 +52,7 @@ fn command(input: &HookInput) -> String {
 }
 
 /// Says one thing in a session with these callbacks; what came of it, and all events.
-async fn run(place: &Place, callbacks: Callbacks) -> (TurnResult, Vec<Arc<Event>>) {
+async fn run(place: &Place, callbacks: Callbacks) -> (TurnResult, Vec<SharedEvent>) {
     let session = start(place.options(), callbacks).await;
     let mut events = session.events(Pace::Lossless);
     let result = say(&session, "go").await;
@@ -95,7 +95,7 @@ async fn a_hook_allows_denies_or_asks_about_the_tools_it_matches(version: &str) 
     let told = place.said().iter().any(|message| message.to_string().contains("the house says so"));
     assert!(told, "the model knows why");
     let statuses = |status: HookStatus| {
-        let is_so = |event: &&Arc<Event>| matches!(&event.body, Body::Hook(hook) if hook.status == status && hook.hook_name == "hook-0");
+        let is_so = |event: &&SharedEvent| matches!(&event.body, Body::Hook(hook) if hook.status == status && hook.hook_name == "hook-0");
         events.iter().filter(is_so).count()
     };
     assert_eq!((statuses(HookStatus::Running), statuses(HookStatus::Complete)), (3, 3));
@@ -195,7 +195,7 @@ async fn a_hook_that_fails_or_panics_decides_nothing(version: &str) {
     assert_eq!(heard(&asked).len(), 2, "the usual way was gone");
     assert_eq!((place.file("failed"), place.file("panicked")), (None, None));
     let failed =
-        |event: &&Arc<Event>| matches!(&event.body, Body::Hook(hook) if hook.status == HookStatus::Error);
+        |event: &&SharedEvent| matches!(&event.body, Body::Hook(hook) if hook.status == HookStatus::Error);
     assert_eq!(events.iter().filter(failed).count(), 2);
 }
 
@@ -247,6 +247,6 @@ async fn a_plan_is_sent_back_and_then_approved(version: &str) {
     session.close().await;
     assert_eq!(heard(&plans), ["paint it red", "paint it blue"]);
     assert!(place.said().iter().any(|message| message.to_string().contains("not red")));
-    let left = |event: &Arc<Event>| matches!(&event.body, Body::ModeChanged(mode) if mode.permission_mode == "default");
+    let left = |event: &SharedEvent| matches!(&event.body, Body::ModeChanged(mode) if mode.permission_mode == "default");
     assert!(all(&mut events).await.iter().any(left), "an approved plan ends the planning");
 }

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use jackfield_api::conversation::ItemOutcome;
 use jackfield_api::session::RunEndReason;
 use jackfield_api::snapshot::{Item, ItemContent, SessionState};
 use jackfield_api::tool::ToolStatus;
-use jackfield_api::{Body, Event, Seq, Snapshot, Timestamp};
+use jackfield_api::{Body, Event, Seq, SharedEvent, Snapshot, Timestamp};
 use jackfield_core::Transcript;
 use jackfield_sdk::history::{After, History, HistoryError, Known};
 use jackfield_sdk::{Callbacks, Pace};
@@ -30,7 +29,7 @@ with_both_clis!(
 
 /// A session of the real CLI: its events, and where its file is.
 struct Lived {
-    events: Vec<Arc<Event>>,
+    events: Vec<SharedEvent>,
     history: History,
     id: SessionId,
     _place: Place,

@@ -1,9 +1,8 @@
 //! A real CLI with a scripted API in a private place, and what is needed to follow a session in it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_api::{Body, Event};
+use jackfield_api::{Body, SharedEvent};
 use jackfield_sdk::{Callbacks, Events, Options, Session, TurnResult};
 use jackfield_testkit::api::{Block, BlockGate, Content, Purpose, Reply, Scenario, ScriptedApi};
 use jackfield_testkit::cli::{Cli, Sandbox};
@@ -101,8 +100,8 @@ pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool) {
     timeout(PATIENCE, holds).await.unwrap_or_else(|_| panic!("not so: {what}"));
 }
 
-pub(crate) async fn until(events: &mut Events, found: impl Fn(&Body) -> bool) -> Arc<Event> {
-    let mut others: Vec<Arc<Event>> = Vec::new();
+pub(crate) async fn until(events: &mut Events, found: impl Fn(&Body) -> bool) -> SharedEvent {
+    let mut others: Vec<SharedEvent> = Vec::new();
     loop {
         let Ok(event) = timeout(PATIENCE, events.next()).await else {
             panic!("it is not told, but {others:#?}");
@@ -115,7 +114,7 @@ pub(crate) async fn until(events: &mut Events, found: impl Fn(&Body) -> bool) ->
     }
 }
 
-pub(crate) async fn all(events: &mut Events) -> Vec<Arc<Event>> {
+pub(crate) async fn all(events: &mut Events) -> Vec<SharedEvent> {
     let mut all = Vec::new();
     while let Some(event) = timeout(PATIENCE, events.next()).await.unwrap() {
         all.push(event);

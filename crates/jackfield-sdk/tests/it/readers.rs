@@ -4,12 +4,11 @@
 use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use jackfield_api::command::{Allow, Verdict};
 use jackfield_api::session::RunEndReason;
-use jackfield_api::{Body, Event, Seq};
+use jackfield_api::{Body, Seq, SharedEvent};
 use jackfield_core::Transcript;
 use jackfield_sdk::{Callbacks, Direction, LOSSLESS_LIMIT, Pace, Session, Switch};
 use jackfield_testkit::api::Reply;
@@ -33,17 +32,17 @@ async fn without_transcript(fake: &Fake) -> Session {
     start(fake.options().transcript(Switch::Off), Callbacks::new()).await
 }
 
-fn numbers(events: &[Arc<Event>]) -> Vec<u64> {
+fn numbers(events: &[SharedEvent]) -> Vec<u64> {
     events.iter().map(|event| event.seq.0).collect()
 }
 
-fn pieces(events: &[Arc<Event>]) -> u64 {
+fn pieces(events: &[SharedEvent]) -> u64 {
     let is_piece =
-        |event: &&Arc<Event>| matches!(&event.body, Body::MessageChunk(chunk) if chunk.text.len() == PIECE);
+        |event: &&SharedEvent| matches!(&event.body, Body::MessageChunk(chunk) if chunk.text.len() == PIECE);
     events.iter().filter(is_piece).count() as u64
 }
 
-fn without_hole(events: &[Arc<Event>], first: u64) {
+fn without_hole(events: &[SharedEvent], first: u64) {
     let numbers = numbers(events);
     assert_eq!(numbers, (first..first + numbers.len() as u64).collect::<Vec<_>>());
 }

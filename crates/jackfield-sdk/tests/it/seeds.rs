@@ -8,13 +8,12 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_api::command::{Allow, Verdict};
 use jackfield_api::session::RunEndReason;
 use jackfield_api::tool::ToolStatus;
-use jackfield_api::{Body, Event, TurnNumber};
+use jackfield_api::{Body, SharedEvent, TurnNumber};
 use jackfield_sdk::{Callbacks, Options, Pace, Session, StartError};
 use jackfield_testkit::api::{Block, Content, Reply};
 use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
@@ -196,7 +195,7 @@ async fn kill_the_cli(seed: u64, version: &str, events: u64, behind: Duration) {
 }
 
 /// Whatever was opened was closed, once, and there is no hole.
-pub(crate) fn is_closed(events: &[Arc<Event>], seed: u64) {
+pub(crate) fn is_closed(events: &[SharedEvent], seed: u64) {
     let mut open: BTreeMap<String, i32> = BTreeMap::new();
     for (event, number) in events.iter().zip(1..) {
         assert_eq!(event.seq.0, number, "seed {seed}: a hole");

@@ -44,7 +44,7 @@ async fn write_one(store: Store, number: u64) -> Result<(), StoreError> {
         .create(&SessionRecord { summary: summary(&id, at, &text), create: CreateSession::new("/ws") })
         .await?;
     let event = Event {
-        body: MessageChunk { item_id: ItemId(1), message_id: None, text: text.clone() }.into(),
+        body: MessageChunk { item_id: ItemId(1), message_id: None, text: text.as_str().into() }.into(),
         seq: Seq(1),
         at,
         session_id: id.clone(),

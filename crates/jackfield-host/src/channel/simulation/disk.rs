@@ -4,7 +4,6 @@
 //! whole or not at all, and only right behind the last one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use jackfield_api::command::{Rejection, Reply};
 use jackfield_api::permission::PermissionOutcome;
@@ -74,7 +73,7 @@ impl Disk {
             first: batch.first,
             last: batch.last,
             lines: batch.lines.clone(),
-            events: Arc::default(),
+            events: Vec::new(),
         });
         self.items.extend(batch.items.iter().map(|item| (item.seq, item.clone())));
         if let Some(summary) = &batch.summary {

@@ -452,7 +452,7 @@ impl World {
 }
 
 fn page(batch: &Batch) -> Page {
-    Page { first: batch.first, last: batch.last, lines: batch.lines.clone(), events: Arc::default() }
+    Page { first: batch.first, last: batch.last, lines: batch.lines.clone(), events: Vec::new() }
 }
 
 fn record() -> SessionRecord {

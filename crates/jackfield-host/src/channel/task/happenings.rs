@@ -1,14 +1,13 @@
 //! What a session's task does with what happens: it folds it, hands it on, and lets the host's rules answer.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_api::command::{Allow, Answer, Deny, Verdict};
 use jackfield_api::permission::{Behavior, PermissionRequest};
 use jackfield_api::socket::Scope;
 use jackfield_api::trouble::{Notice, NoticeLevel};
-use jackfield_api::{Body, Event, PendingId};
+use jackfield_api::{Body, Event, PendingId, SharedEvent};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -22,7 +21,7 @@ use crate::{files, rules, said};
 const TAKEN: usize = 128;
 
 impl Task {
-    pub(super) fn events(&mut self, first: &Arc<Event>) {
+    pub(super) fn events(&mut self, first: SharedEvent) {
         self.wanted = Instant::now();
         self.take_shared(first);
         self.take_ready(TAKEN);
@@ -37,15 +36,15 @@ impl Task {
             let Some(event) = live.events.try_next() else { return };
             ends = matches!(event.body, Body::Complete(_));
             taken += 1;
-            self.take_shared(&event);
+            self.take_shared(event);
         }
     }
 
-    fn take_shared(&mut self, event: &Arc<Event>) {
+    fn take_shared(&mut self, event: SharedEvent) {
+        self.take(&event);
         if self.published.has_readers() {
             self.book.outbox.keep(event);
         }
-        self.take(event);
     }
 
     pub(super) fn take(&mut self, event: &Event) {

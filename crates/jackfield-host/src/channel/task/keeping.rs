@@ -42,9 +42,9 @@ impl Task {
         }
     }
 
-    pub(super) fn store(&self, batch: &Batch) {
+    pub(super) fn store(&mut self, batch: &Batch) {
         let (published, shared) = (Arc::clone(&self.published), Arc::clone(&self.shared));
-        let events = self.book.outbox.sent_events();
+        let events = self.book.outbox.take_sent_events();
         let page = Page { first: batch.first, last: batch.last, lines: batch.lines.clone(), events };
         let told = batch.summary.clone().map(|summary| (summary, self.book.asked_at()));
         let committed = self.committed.0.clone();

@@ -4,12 +4,11 @@
 //! somebody wants those. The one rule it keeps: what was started here is ended here, in order.
 
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_api::command::{Agent, Close, Delete, Reply};
 use jackfield_api::permission::PermissionRequest;
-use jackfield_api::{Command, Event, Seq, SessionId};
+use jackfield_api::{Command, Seq, SessionId, SharedEvent};
 use jackfield_client::{Client, ClientError, Subscription, Update};
 use tokio::time::timeout;
 
@@ -45,7 +44,7 @@ pub(super) enum Found {
 
 /// What an engine tells.
 pub(super) enum Told {
-    Event(Arc<Event>),
+    Event(SharedEvent),
     /// A line of the agent.
     Line(String),
     /// Lines of the agent were lost.

@@ -5,12 +5,11 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_api::command::{Allow, Answers, Deny, Verdict};
 use jackfield_api::permission::{PermissionKind, PermissionRequest};
-use jackfield_api::{Body, Event, Timestamp};
+use jackfield_api::{Body, Event, SharedEvent, Timestamp};
 use jackfield_core::{Exit, Input, Launch, Options as MachineOptions, Output, Session as Machine};
 use jackfield_sdk::{Callbacks, Events, Options, Pace, Session};
 use jackfield_wire::decode;
@@ -36,7 +35,7 @@ pub(super) enum Speed {
 pub(super) struct Demo {
     pub(super) session: Session,
     events: Events,
-    pub(super) seen: Vec<Arc<Event>>,
+    pub(super) seen: Vec<SharedEvent>,
     _folder: TempDir,
 }
 
@@ -59,7 +58,7 @@ impl Demo {
 
     /// Reads on, answering questions, until this many turns are over since the beginning.
     pub(super) async fn until_turns(&mut self, turns: usize, verdict: fn(&PermissionRequest) -> Verdict) {
-        let over = |seen: &[Arc<Event>]| count(seen, "complete") >= turns || count(seen, "run_ended") > 0;
+        let over = |seen: &[SharedEvent]| count(seen, "complete") >= turns || count(seen, "run_ended") > 0;
         while !over(&self.seen) {
             let event = self.next().await.unwrap();
             if let Body::PermissionRequest(request) = &event.body {
@@ -69,7 +68,7 @@ impl Demo {
     }
 
     /// Reads on until an event of this type came.
-    pub(super) async fn until(&mut self, tag: &str) -> Arc<Event> {
+    pub(super) async fn until(&mut self, tag: &str) -> SharedEvent {
         loop {
             let event = self.next().await.unwrap();
             if event.body.tag() == tag {
@@ -86,7 +85,7 @@ impl Demo {
     }
 
     /// Ends the session and gives all there was, checked.
-    pub(super) async fn finish(mut self) -> Vec<Arc<Event>> {
+    pub(super) async fn finish(mut self) -> Vec<SharedEvent> {
         self.session.close().await;
         while self.next().await.is_some() {}
         let mut ledger = Ledger::default();
@@ -97,15 +96,15 @@ impl Demo {
         self.seen
     }
 
-    async fn next(&mut self) -> Option<Arc<Event>> {
+    async fn next(&mut self) -> Option<SharedEvent> {
         let event = timeout(PATIENCE, self.events.next()).await.expect("the agent says nothing more")?;
-        self.seen.push(Arc::clone(&event));
+        self.seen.push(event.clone());
         Some(event)
     }
 }
 
 /// One scene, from start to end.
-pub(super) async fn scene(prompt: &str, verdict: fn(&PermissionRequest) -> Verdict) -> Vec<Arc<Event>> {
+pub(super) async fn scene(prompt: &str, verdict: fn(&PermissionRequest) -> Verdict) -> Vec<SharedEvent> {
     let mut demo = Demo::start(Speed::AtOnce, |options| options).await;
     demo.play(prompt, verdict).await;
     demo.finish().await
@@ -126,17 +125,17 @@ pub(super) fn refuse(_: &PermissionRequest) -> Verdict {
     Verdict::Deny(Deny { message: "rather not".to_owned(), interrupt: false })
 }
 
-pub(super) fn count(events: &[Arc<Event>], tag: &str) -> usize {
+pub(super) fn count(events: &[SharedEvent], tag: &str) -> usize {
     events.iter().filter(|event| event.body.tag() == tag).count()
 }
 
-pub(super) fn tags(events: &[Arc<Event>]) -> BTreeSet<&'static str> {
+pub(super) fn tags(events: &[SharedEvent]) -> BTreeSet<&'static str> {
     events.iter().map(|event| event.body.tag()).collect()
 }
 
 /// All that was said on the main thread.
-pub(super) fn said(events: &[Arc<Event>]) -> String {
-    let text = |event: &Arc<Event>| match &event.body {
+pub(super) fn said(events: &[SharedEvent]) -> String {
+    let text = |event: &SharedEvent| match &event.body {
         Body::MessageChunk(chunk) if event.parent_tool_call_id.is_none() => Some(chunk.text.clone()),
         _ => None,
     };
@@ -162,7 +161,7 @@ pub(super) fn output(prompts: &[&str], flags: &[&str]) -> Vec<String> {
 }
 
 /// The events of such lines.
-pub(super) fn events(lines: &[String]) -> Vec<Arc<Event>> {
+pub(super) fn events(lines: &[String]) -> Vec<SharedEvent> {
     let mut machine = Machine::new(MachineOptions::default());
     let at = Timestamp(0);
     machine.handle(at, Input::Started(Launch::output_only()));
@@ -171,6 +170,6 @@ pub(super) fn events(lines: &[String]) -> Vec<Arc<Event>> {
     }
     machine.handle(at, Input::Exited(Exit::OutputEnded));
     std::iter::from_fn(|| machine.poll())
-        .filter_map(|wanted| if let Output::Event(event) = wanted { Some(Arc::new(event)) } else { None })
+        .filter_map(|wanted| if let Output::Event(event) = wanted { Some(event.into()) } else { None })
         .collect()
 }
