@@ -16,6 +16,9 @@ use crate::outbox::Outbox;
 /// Progress of a tool's input is told in steps of this many bytes.
 const PREPARING_STEP: u64 = 4096;
 
+/// How much room a text is given to begin with, since it comes in many pieces.
+pub(crate) const TEXT: usize = 256;
+
 /// The blocks of one API message that are not over.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
@@ -62,7 +65,7 @@ impl Stream {
     }
 
     pub(crate) fn open_prose(&mut self, index: u64, voice: Voice, calls: &mut Calls, out: &mut Outbox) {
-        self.open(index, Kind::Prose { voice, item: None, text: String::new() }, calls, out);
+        self.open(index, Kind::Prose { voice, item: None, text: String::with_capacity(TEXT) }, calls, out);
     }
 
     pub(crate) fn open_tool(
@@ -88,7 +91,7 @@ impl Stream {
         }
         let at = self.position(index).unwrap_or_else(|| {
             // A block whose beginning was not seen.
-            let kind = Kind::Prose { voice, item: None, text: String::new() };
+            let kind = Kind::Prose { voice, item: None, text: String::with_capacity(TEXT) };
             self.blocks.push(Block { index, kind, confirmed: false });
             self.blocks.len() - 1
         });

@@ -4,7 +4,7 @@
 //! at any event plus the events behind it gives the same as all of them. The one rule: an item that can still
 //! change is in it; one that cannot may have been taken.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jackfield_api as api;
 
@@ -16,6 +16,8 @@ use api::snapshot::{
 use api::tool::{Task, TaskStatus, ToolStatus};
 use api::{Event, ItemId, MessageId, PendingId, Seq, ToolCallId};
 
+use crate::stream::TEXT;
+
 /// Tasks that are over are forgotten beyond this many.
 const TASKS_AT_MOST: usize = 100;
 
@@ -24,7 +26,8 @@ const TASKS_AT_MOST: usize = 100;
 pub struct Transcript {
     pub(crate) snapshot: Snapshot,
     // The items that still change, by the event that began them; looked up and never iterated.
-    texts: HashMap<ItemId, Seq>,
+    /// Looked into for every piece of a text, and short.
+    texts: BTreeMap<ItemId, Seq>,
     tools: HashMap<ToolCallId, Seq>,
     questions: HashMap<PendingId, Seq>,
     pub(crate) compaction: Option<Seq>,
@@ -238,8 +241,9 @@ impl Transcript {
             return;
         }
         self.texts.insert(item_id, event.seq);
-        let text =
-            TextItem { item_id, message_id: message_id.cloned(), text: piece.to_owned(), outcome: None };
+        let mut text = String::with_capacity(TEXT.max(piece.len()));
+        text.push_str(piece);
+        let text = TextItem { item_id, message_id: message_id.cloned(), text, outcome: None };
         self.push(event, make(Box::new(text)));
     }
 
