@@ -199,7 +199,7 @@ impl Entry {
             && !matches!(line.message, wire::Inbound::Malformed(_) | wire::Inbound::Blank)
             && let known = before.new_in(&line.text)
             && let pieces = known.unwrap_or([line.text.as_bytes(), &[]])
-            && !pieces.into_iter().any(|piece| piece.contains(&b'\n'))
+            && !pieces.into_iter().any(|piece| memchr::memchr(b'\n', piece).is_some())
         {
             let head = before.head(at);
             out.reserve(head.len() + line.text.len() + 2);

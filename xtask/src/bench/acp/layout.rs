@@ -2,7 +2,8 @@
 //!
 //! `crates/jackfield/build.rs` says what that is good for. A client that reads, and one that crawls, so that what is
 //! read back from the store is there too. The one rule it keeps: a name fits every build of the same sources, so what
-//! differs between builds, the crates' hashes and the numbers of the optimiser, is left open in it.
+//! differs between builds, the crates' hashes, what depends on their length, and the numbers of the optimiser, is left
+//! open in it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -18,6 +19,8 @@ use crate::{process, workspace};
 /// Deltas in each turn: enough for words to be indexed and the database's own work to come.
 const DELTAS: u32 = 20_000;
 const TURNS: usize = 3;
+/// How many digits of base 62 the place of a part has that a name refers back to.
+const LONGEST_REFERENCE: usize = 3;
 /// How long a client crawls before it reads the rest.
 const CRAWL: Duration = Duration::from_secs(5);
 
@@ -130,9 +133,30 @@ fn open(name: &str) -> String {
         }
     }
     opened.push_str(rest);
+    if name.starts_with("_R") {
+        opened = without_references(&opened);
+    }
     // What the optimiser adds is a number of this build; a clone of a C function keeps its section's name.
     if added.starts_with("llvm") {
         opened.push('*');
+    }
+    opened
+}
+
+/// A name refers back to its own parts by their places (`B1x_`), which shift with the length of a hash before them.
+fn without_references(name: &str) -> String {
+    let mut opened = String::with_capacity(name.len());
+    let mut parts = name.split('B');
+    opened.extend(parts.next());
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        opened.push('B');
+        if digits <= LONGEST_REFERENCE && part[digits..].starts_with('_') {
+            opened.extend(std::iter::repeat_n('?', digits));
+            opened.push_str(&part[digits..]);
+        } else {
+            opened.push_str(part);
+        }
     }
     opened
 }
@@ -144,9 +168,11 @@ mod tests {
     #[test]
     fn what_differs_between_builds_is_left_open() {
         let name = "_RNvMs3_NtCslNYArtu3iFV_5alloc7raw_vecINtB5_6RawVecjE8grow_oneCs3eskSiDJCjC_12regex_syntax.llvm.365";
-        assert_eq!(open(name), "_RNvMs3_NtCs*_5alloc7raw_vecINtB5_6RawVecjE8grow_oneCs*_12regex_syntax*");
+        assert_eq!(open(name), "_RNvMs3_NtCs*_5alloc7raw_vecINtB?_6RawVecjE8grow_oneCs*_12regex_syntax*");
         assert_eq!(open("sqlite3VdbeExec'2"), "sqlite3VdbeExec");
         assert_eq!(open("_RNvNtCsa_4CsBc3one"), "_RNvNtCs*_4CsBc3one");
+        assert_eq!(open("_RNvXB_B1x_4BookB10_"), "_RNvXB_B??_4BookB??_");
+        assert_eq!(open("sqlite3B1_"), "sqlite3B1_");
     }
 
     #[test]
