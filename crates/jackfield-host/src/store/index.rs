@@ -13,6 +13,11 @@ use crate::store::words;
 /// How much text is taken in with one commit: the index gathers it in memory, and whoever comes meanwhile waits.
 const PIECE: usize = 128 * 1024;
 
+/// What is not in the index yet, the first first. It looks at nothing else, however much there is.
+pub(super) const LEFT: &str = "SELECT number, item FROM item WHERE number IN (SELECT item FROM unindexed)
+     UNION ALL SELECT number, item FROM item WHERE number > (SELECT upto FROM indexed)
+     ORDER BY number";
+
 /// The last item that was taken in. One with a higher number is found without a note.
 pub(super) fn upto(from: &Connection) -> rusqlite::Result<i64> {
     from.prepare_cached("SELECT upto FROM indexed")?.query_row([], |row| row.get(0))
@@ -58,11 +63,7 @@ pub(super) fn take_in_all(to: &Connection) -> rusqlite::Result<()> {
 /// Takes a piece in. Says whether there is more.
 fn take_in(to: &Connection) -> rusqlite::Result<bool> {
     let (mut taken, mut last, mut more) = (0, 0, false);
-    let mut left = to.prepare_cached(
-        "SELECT number, item.item FROM unindexed JOIN item ON number = unindexed.item
-         UNION ALL SELECT number, item FROM item WHERE number > (SELECT upto FROM indexed)
-         ORDER BY number",
-    )?;
+    let mut left = to.prepare_cached(LEFT)?;
     let mut remove = to.prepare_cached("DELETE FROM words WHERE rowid = ?1")?;
     let mut insert = to.prepare_cached("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?;
     let mut rows = left.query([])?;

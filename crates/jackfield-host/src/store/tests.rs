@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::error::Fault;
 use super::schema::STEPS;
-use super::{AppendError, Batch, SessionRecord, Store, StoreError, Syncing};
+use super::{AppendError, Batch, SessionRecord, Store, StoreError, Syncing, index};
 
 fn record(id: &str) -> SessionRecord {
     let summary =
@@ -222,6 +222,20 @@ async fn f28_a_step_that_fails_changes_nothing() {
     assert_eq!(stored(&store, &one).await, 1);
     store.close().await;
     assert_eq!(integrity(folder.path()), "ok");
+}
+
+#[tokio::test]
+async fn what_is_left_to_index_is_found_without_a_look_at_all_the_rest() {
+    let (_folder, store, ..) = open().await;
+    let plan = |from: &Connection| {
+        let mut plan = from.prepare(&format!("EXPLAIN QUERY PLAN {}", index::LEFT))?;
+        let steps = plan.query_map([], |row| row.get::<_, String>("detail"))?;
+        Ok(steps.collect::<Result<Vec<_>, _>>()?)
+    };
+    let plan = store.read("test", plan).await.unwrap();
+    assert!(plan.iter().any(|step| step.starts_with("SEARCH item USING INTEGER PRIMARY KEY")), "{plan:?}");
+    assert!(!plan.iter().any(|step| step.starts_with("SCAN item") || step.contains("B-TREE")), "{plan:?}");
+    store.close().await;
 }
 
 fn mode(path: &Path) -> u32 {
