@@ -37,7 +37,8 @@ const app = acp.client({ name: "scenario" });
 app.onRequest("session/request_permission", ask);
 app.onRequest("elicitation/create", ask);
 app.onNotification("session/update", ({ params }) => tell({ heard: "session/update", params }));
-app.onNotification("*", ({ method, params }) => tell({ heard: method, params }));
+// The SDK hands those over here too.
+app.onNotification("*", ({ method, params }) => method !== "session/update" && tell({ heard: method, params }));
 const stream = acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout));
 const connection = app.connect(stream);
 

@@ -4,6 +4,7 @@ mod acpx;
 mod client;
 mod complaints;
 mod differences;
+mod killed;
 mod languages;
 mod login;
 mod normal;
