@@ -45,6 +45,14 @@ describe("a dictation", () => {
     expect(effects.map((effect) => effect.type)).toEqual(["open", "start"]);
   });
 
+  it("waits for the host first, and then for the microphone", () => {
+    expect(walk([begin("1")]).state).toMatchObject({ at: "asking", reached: false });
+    expect(walk([begin("1"), { type: "reached", id: "2" }]).state).toMatchObject({ reached: false });
+    expect(walk([begin("1"), { type: "reached", id: "1" }]).state).toMatchObject({ at: "asking", reached: true });
+    const own: Input = { type: "begin", id: "1", target: "a", by: "browser" };
+    expect(walk([own]).state).toMatchObject({ at: "asking", reached: true });
+  });
+
   it("shows what is understood meanwhile and puts it nowhere", () => {
     const { state, effects } = walk([begin("1"), { type: "recording", id: "1" }, told("1", "interim", "run the")]);
     expect(state).toMatchObject({ at: "listening", text: "run the" });
@@ -97,7 +105,7 @@ describe("a dictation", () => {
     const target = fc.constantFrom("a", "b");
     const input: fc.Arbitrary<Input> = fc.oneof(
       fc.record({ type: fc.constant("begin" as const), id, target, by: fc.constantFrom("host", "browser") }),
-      fc.record({ type: fc.constantFrom("granted", "recording"), id }),
+      fc.record({ type: fc.constantFrom("reached", "granted", "recording"), id }),
       fc
         .tuple(id, fc.constantFrom("listening", "interim", "final", "failed", "cancelled"))
         .map(([id, state]) => told(id, state as Dictation["state"], "words")),
@@ -259,7 +267,7 @@ describe("the dictator", () => {
     });
     dictator.begin("field");
     dictator.lost();
-    expect(dictator.state.at).toBe("asking");
+    expect(dictator.state).toMatchObject({ at: "asking", reached: false });
     settle(true);
     await until("listening");
     expect(types(sent)).toEqual(["dictation_start"]);

@@ -146,6 +146,7 @@ export class Dictator {
       return trouble(reason ?? "the host has no engine that understands speech", offer);
     }
     if (!this.#isOf(id)) return;
+    this.#take({ type: "reached", id });
     // Engines load while the microphone wakes up.
     void this.devices.granted().then((granted) => {
       if (granted) this.#take({ type: "granted", id });

@@ -15,7 +15,9 @@ export function DictationPanel({ spoken }: { spoken: Spoken }) {
       {state.at === "listening" && <Meter />}
       <p className="interim" aria-live="polite">
         {state.at === "asking" ? (
-          <span className="faint">Waiting for the microphone. If the browser asks, allow it …</span>
+          <span className="faint">
+            {state.reached ? "Waiting for the microphone. If the browser asks, allow it …" : "Waiting for the host …"}
+          </span>
         ) : state.text !== "" ? (
           state.text
         ) : (

@@ -19,8 +19,8 @@ interface Speaking {
 /** How it stands. */
 export type State =
   | { readonly at: "idle" }
-  /** The microphone is asked for; `begun` if the host was told already. */
-  | (Speaking & { readonly at: "asking"; readonly begun: boolean })
+  /** The host is waited for, and once it is `reached` the microphone; `begun` if the host was told already. */
+  | (Speaking & { readonly at: "asking"; readonly reached: boolean; readonly begun: boolean })
   /** Somebody speaks; `text` is what was understood up to now. */
   | (Speaking & { readonly at: "listening"; readonly text: string })
   /** All was said; the text is on its way. */
@@ -34,6 +34,8 @@ export type Offer = "none" | "browser";
 /** What happens. */
 export type Input =
   | { readonly type: "begin"; readonly target: string; readonly id: string; readonly by: By }
+  /** The host is there, and understands speech. */
+  | { readonly type: "reached"; readonly id: string }
   /** The microphone will be there in a moment: the host can begin to load its engine. */
   | { readonly type: "granted"; readonly id: string }
   | { readonly type: "recording"; readonly id: string }
@@ -70,8 +72,11 @@ export function step(state: State, input: Input): readonly [State, readonly Effe
     case "begin": {
       const { target, id, by } = input;
       const [, before] = over(state, IDLE);
-      return [{ at: "asking", target, id, by, begun: false }, [...before, { type: "open", id, by }]];
+      const asking: State = { at: "asking", target, id, by, reached: by === "browser", begun: false };
+      return [asking, [...before, { type: "open", id, by }]];
     }
+    case "reached":
+      return state.at === "asking" && state.id === input.id ? [{ ...state, reached: true }, []] : [state, []];
     case "granted":
       if (state.at !== "asking" || state.id !== input.id || state.begun || state.by !== "host") return [state, []];
       return [{ ...state, begun: true }, [{ type: "start", id: state.id }]];
