@@ -1,20 +1,19 @@
 //! The debug files of a session: what passed between it and its CLI, and what was made of it.
 //!
 //! `raw-streamjson-SESSION.jsonl` is a journal that `jackfield replay` takes; `normalized-streamjson-SESSION.jsonl`
-//! has the events. Both are for their owner alone, have a bounded size, and have secrets taken out line by line. Many
-//! lines are looked through and written at once, because one by one they would cost as much as the session itself;
-//! and since nearly all of a line was said in the one before, only what is new in them is looked at, as long as
-//! nothing is found there. While much is said, what is written ends where a large page of the file does, and room for
-//! it is taken ahead: each of them costs the system a third less.
+//! has the events. Both are for their owner alone, have a bounded size, and have secrets taken out line by line. Nearly
+//! all of a line was said in the one before, so only what is new is looked at, as long as nothing is found there. While
+//! much is said it is written in large pieces, because line by line it would cost as much as the session itself; each
+//! ends where a large page of the file does, and room for it is taken ahead, which costs the system a third less.
 //! The one rule it keeps: a file is put aside between two lines, never in one.
 
-use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jackfield_api::SessionId;
+use jackfield_sdk::News;
 
 use crate::redact::{is_suspect, redact_lines};
 
@@ -54,10 +53,6 @@ pub(crate) struct DebugFile {
     file: File,
     /// What is not written yet. It ends with a whole line; of the first the beginning may be written already.
     held: Vec<u8>,
-    /// How much of it was looked through.
-    clean: usize,
-    /// What is new in the rest.
-    new: Vec<u8>,
     /// What comes next must be told as to somebody who knows of nothing before.
     anew: bool,
     /// How much came since the last pause.
@@ -83,44 +78,31 @@ impl DebugFile {
         let path = folder.join(format!("{kind}-streamjson-{}.jsonl", plain(session.as_str())));
         let file = create(&path)?;
         let written = file.metadata()?.len();
-        Ok(Self {
-            path,
-            file,
-            held: Vec::new(),
-            clean: 0,
-            new: Vec::new(),
-            anew: true,
-            came: 0,
-            written,
-            roomy: 0,
-            largest,
-        })
+        Ok(Self { path, file, held: Vec::new(), anew: true, came: 0, written, roomy: 0, largest })
     }
 
-    /// Whether all of what comes next is new, whatever was before. So it is where something was found that may be a
-    /// secret: else one that is in every line would be found in the first of them only.
-    pub(crate) fn begins_anew(&mut self) -> bool {
-        std::mem::take(&mut self.anew)
+    /// Takes whole lines, each with its newline, and what is new in them, if that is known. They are written later, or
+    /// where they are many, from where they lie. Says what is wanted of those behind them: where something was found
+    /// that may be a secret, everything, else one that is in every line would be found in the first of them only.
+    pub(crate) fn take(&mut self, lines: &[u8], new: Option<&[u8]>) -> io::Result<News> {
+        let new = new.filter(|_| !self.anew);
+        self.anew = is_suspect(new.unwrap_or(lines));
+        if self.anew {
+            self.take_clean(&redact_lines(lines))?;
+        } else {
+            self.take_clean(lines)?;
+        }
+        Ok(if new.is_some() { News::Wanted } else { News::Anew })
     }
 
-    /// Takes whole lines, each with its newline, and what is new in them. They are written later, or where they are
-    /// many, from where they lie.
-    pub(crate) fn take(&mut self, lines: &[u8], new: &[u8]) -> io::Result<()> {
+    /// Takes lines without secrets.
+    fn take_clean(&mut self, lines: &[u8]) -> io::Result<()> {
         self.came += lines.len();
         if lines.len() >= MUCH {
-            self.look_through();
-            // If something was found in what was held, that may be in all of these, and not be new in them.
-            let is_suspect = self.anew || is_suspect(new);
-            self.anew = is_suspect;
-            return self.write_much(&if is_suspect { redact_lines(lines) } else { Cow::Borrowed(lines) });
+            return self.write_much(lines);
         }
         self.held.extend_from_slice(lines);
-        self.new.extend_from_slice(new);
-        if self.held.len() < HELD {
-            return Ok(());
-        }
-        self.look_through();
-        self.write_much(&[])
+        if self.held.len() < HELD { Ok(()) } else { self.write_much(&[]) }
     }
 
     /// Nothing more comes for now. What was held back is written, unless so much came that more will; then it says so,
@@ -138,30 +120,24 @@ impl DebugFile {
         if self.held.is_empty() {
             return Ok(());
         }
-        self.look_through();
         let mut held = std::mem::take(&mut self.held);
-        self.clean = 0;
         let done = self.put(&held);
         // A line that was very long does not keep its room.
         if held.capacity() <= 4 * HELD {
             held.clear();
             self.held = held;
         }
-        if self.new.capacity() > 4 * HELD {
-            self.new = Vec::new();
-        }
         done
     }
 
     /// Writes as much of what was held back, and of more lines behind it, as ends at a page of the file, where all of
-    /// it has room in there. All of it was looked through.
+    /// it has room in there.
     fn write_much(&mut self, more: &[u8]) -> io::Result<()> {
         let all = self.held.len() + more.len();
         let end = self.written.saturating_add(u64::try_from(all).unwrap_or(u64::MAX));
         let left = usize::try_from(end % GRAIN).unwrap_or(usize::MAX);
         let Some(now) = all.checked_sub(left).filter(|_| end <= self.largest) else {
             self.held.extend_from_slice(more);
-            self.clean = self.held.len();
             return self.flush();
         };
         self.take_room(end);
@@ -170,7 +146,6 @@ impl DebugFile {
         let done = self.append(&held[..old], &more[..new]);
         held.drain(..old);
         held.extend_from_slice(&more[new..]);
-        self.clean = held.len();
         self.held = held;
         done
     }
@@ -191,19 +166,6 @@ impl DebugFile {
             // The system lets go of what is behind the end. If it does not, it does when the file is deleted.
             let _ = self.file.metadata().and_then(|file| self.file.set_len(file.len()));
         }
-    }
-
-    /// Takes secrets out of what was held back.
-    fn look_through(&mut self) {
-        if is_suspect(&self.new)
-            && let Cow::Owned(cleaned) = redact_lines(&self.held[self.clean..])
-        {
-            self.anew = true;
-            self.held.truncate(self.clean);
-            self.held.extend_from_slice(&cleaned);
-        }
-        self.new.clear();
-        self.clean = self.held.len();
     }
 
     fn put(&mut self, lines: &[u8]) -> io::Result<()> {
@@ -304,7 +266,7 @@ mod tests {
 
     fn hold(file: &mut DebugFile, line: &str) {
         let line = format!("{line}\n");
-        file.take(line.as_bytes(), line.as_bytes()).unwrap();
+        file.take(line.as_bytes(), Some(line.as_bytes())).unwrap();
     }
 
     #[test]
@@ -417,7 +379,7 @@ mod tests {
             let count = [1, 40, 700, 3000][number % 4];
             let secret = if number % 3 == 0 { key.as_str() } else { "harmless" };
             let lines = format!("{number} {} {secret}\n", "x".repeat(number)).repeat(count);
-            file.take(lines.as_bytes(), lines.as_bytes()).unwrap();
+            file.take(lines.as_bytes(), Some(lines.as_bytes())).unwrap();
             expected += &lines.replace(&key, "[redacted]");
             assert!(file.held.len() < HELD, "{number}");
             hold(&mut file, "alone");
@@ -438,6 +400,7 @@ mod tests {
         let key = format!("sk-ant-{}", "abcdefgh".repeat(4));
         let mut file = DebugFile::open(folder.path(), &SessionId::from("s"), Kind::Raw).unwrap();
         let (mut before, mut expected) = (LineBefore::default(), Vec::new());
+        let mut looked_at = 0;
         for number in 0..30_000 {
             let member = if (10_000..20_000).contains(&number) { key.as_str() } else { "harmless" };
             let piece = if number == 25_000 { key.clone() } else { format!("{number}") };
@@ -446,14 +409,14 @@ mod tests {
             );
             let entry = Entry { t: 0.0, dir: "out".to_owned(), line, by: None, lossy: false };
             let input = entry.input().unwrap();
-            if file.begins_anew() {
-                before = LineBefore::default();
-            }
             let (mut line, mut new) = (Vec::new(), Vec::new());
             Entry::write(Timestamp(7), &input, &mut before, &mut line, &mut new);
-            file.take(&line, &new).unwrap();
+            if file.take(&line, Some(&new)).unwrap() == News::Anew {
+                before = LineBefore::default();
+            }
+            looked_at += if number < 9_000 { new.len() } else { 0 };
             if number == 9_000 {
-                assert!(file.new.len() < file.held.len() / 4, "{} of {}", file.new.len(), file.held.len());
+                assert!(looked_at < expected.len() / 4, "{looked_at} of {}", expected.len());
             }
             Entry::write(Timestamp(7), &input, &mut LineBefore::default(), &mut expected, &mut Vec::new());
         }
@@ -463,19 +426,17 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_was_held_is_taken_out_of_the_many_lines_behind_it_too() {
+    fn a_secret_is_taken_out_of_the_lines_behind_it_too_where_it_is_not_new() {
         let folder = tempfile::tempdir().unwrap();
         let key = format!("sk-ant-{}", "abcdefgh".repeat(4));
         let mut file = DebugFile::open(folder.path(), &SessionId::from("s"), Kind::Raw).unwrap();
-        assert!(file.begins_anew());
-        hold(&mut file, &format!("{key} x"));
-        assert!(!file.begins_anew(), "it was not looked through yet");
-        let many = format!("{key} x\n").repeat(4000);
-        file.take(many.as_bytes(), b"x\n").unwrap();
+        assert_eq!(file.take(b"harmless x\n", Some(b"")).unwrap(), News::Anew, "it knows of nothing before");
+        let secret = format!("{key} x\n");
+        assert_eq!(file.take(secret.as_bytes(), Some(secret.as_bytes())).unwrap(), News::Wanted);
+        assert_eq!(file.take(secret.repeat(4000).as_bytes(), Some(b"x\n")).unwrap(), News::Anew);
         file.flush().unwrap();
         let written = fs::read_to_string(folder.path().join("raw-streamjson-s.jsonl")).unwrap();
-        assert!(written == "[redacted] x\n".repeat(4001));
-        assert!(file.begins_anew());
+        assert!(written == format!("harmless x\n{}", "[redacted] x\n".repeat(4001)));
     }
 
     #[test]

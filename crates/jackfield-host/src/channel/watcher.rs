@@ -108,66 +108,49 @@ impl Journal for Watcher {
 impl Files {
     /// Takes lines for a file, and what is new in them, if that is known. Says what is wanted of those behind them.
     fn take(self: &Arc<Self>, kind: Kind, lines: &[u8], new: Option<&[u8]>) -> News {
-        if !self.on.load(Ordering::Relaxed) {
+        let Some(folder) = self.folder.as_ref().filter(|_| self.on.load(Ordering::Relaxed)) else {
             return News::Unwanted;
-        }
-        let news = self.write(kind, |file| {
-            let anew = file.begins_anew();
-            match new.filter(|_| !anew) {
-                Some(new) => file.take(lines, new).map(|()| News::Wanted),
-                None => file.take(lines, lines).map(|()| News::Anew),
-            }
-        });
-        self.pause(kind);
-        news.unwrap_or_default()
-    }
-
-    /// Writes to a file, which is opened if it is not; `None` where that was not possible.
-    fn write<T>(&self, kind: Kind, write: impl FnOnce(&mut DebugFile) -> std::io::Result<T>) -> Option<T> {
-        let folder = self.folder.as_ref()?;
+        };
         let mut written = self.lock(kind);
         let opened = match &mut written.file {
             Some(file) => Ok(file),
             none => DebugFile::open(folder, &self.session, kind).map(|opened| none.insert(opened)),
         };
-        match opened.and_then(write) {
-            Ok(done) => Some(done),
-            Err(error) => {
-                tracing::warn!(session = %self.session, %error, "cannot write debug files; they are off now");
-                written.file = None;
-                self.on.store(false, Ordering::Relaxed);
-                None
-            }
+        let taken = opened.and_then(|file| Ok((file.take(lines, new)?, file.pause()?)));
+        let Some((news, pause)) = self.or_off(&mut written, taken) else { return News::Unwanted };
+        if pause == Pause::Held && !std::mem::replace(&mut written.later, true) {
+            drop(written);
+            self.write_later(kind);
         }
+        news
     }
 
-    /// Nothing more comes for now. While much is said, what is held back is written a little later, with what came
-    /// until then.
-    fn pause(self: &Arc<Self>, kind: Kind) {
-        if self.write(kind, DebugFile::pause) != Some(Pause::Held)
-            || std::mem::replace(&mut self.lock(kind).later, true)
-        {
-            return;
-        }
+    /// While much is said, what is held back is written a little later, with what came until then.
+    fn write_later(self: &Arc<Self>, kind: Kind) {
         let files = Arc::clone(self);
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(async move {
-                tokio::time::sleep(LATER).await;
-                files.flush(kind);
-            })),
-            Err(_) => self.flush(kind),
-        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return self.flush(kind) };
+        runtime.spawn(async move {
+            tokio::time::sleep(LATER).await;
+            files.flush(kind);
+        });
     }
 
     /// Writes what is held back, if anything was written at all.
     fn flush(&self, kind: Kind) {
         let mut written = self.lock(kind);
         written.later = false;
-        let is_open = written.file.is_some();
-        drop(written);
-        if is_open {
-            self.write(kind, DebugFile::flush);
-        }
+        let flushed = written.file.as_mut().map(DebugFile::flush).transpose();
+        self.or_off(&mut written, flushed);
+    }
+
+    /// What was done with a file. Where that was not possible debug files are off from now on.
+    fn or_off<T>(&self, written: &mut Written, done: std::io::Result<T>) -> Option<T> {
+        done.inspect_err(|error| {
+            tracing::warn!(session = %self.session, %error, "cannot write debug files; they are off now");
+            written.file = None;
+            self.on.store(false, Ordering::Relaxed);
+        })
+        .ok()
     }
 
     fn lock(&self, kind: Kind) -> MutexGuard<'_, Written> {
