@@ -158,6 +158,7 @@ describe("dictation", { skip: cannotSpeak() }, () => {
     await field.fill("");
     // Nobody is there, and it is said; then the host comes back and the next one waits for the connection.
     await page.getByRole("button", { name: "Dictate" }).click();
+    await page.locator(".dictation .interim", { hasText: "Waiting for the host" }).waitFor();
     await page.locator(".dictation [role=alert]", { hasText: "The host is away" }).waitFor();
     await host.start();
     await listen();
