@@ -133,6 +133,40 @@ async fn a_turn_with_a_tool_a_permission_and_a_subagent_is_one_tree_with_the_new
     a_whole_turn(NEWER_VERSION, "Task").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_stands_raw_and_normalized_side_by_side_where_it_is_wanted() {
+    let mut collector = Collector::start().await;
+    let (mut place, _api) = Place::real(NEWER_VERSION, vec![Reply::text("all done")]).await;
+    collector.wanted_by(&mut place);
+    let config = place.sandbox.places().temporary.join("config.toml");
+    std::fs::write(&config, "[traces]\npayloads = true\npayload_bytes = 100\n").unwrap();
+    place.environment.insert("JACKFIELD_CONFIG".to_owned(), config.to_string_lossy().into_owned());
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt(PROMPT)).await.unwrap();
+    socket.completed(&id).await;
+    collector.until("streamjson.prompt", 1).await;
+    for (name, raw, normalized) in [
+        ("streamjson.message_chunk", r#"{"type":""#, "all done"),
+        ("streamjson.system", r#"{"type":"system""#, r#"{"type":"session_status""#),
+        ("streamjson.complete", r#""duration_api_ms":"#, r#"{"type":"complete""#),
+    ] {
+        let span = collector.spans.iter().find(|span| span.name == name).unwrap();
+        let payloads: Vec<_> = span
+            .events
+            .iter()
+            .map(|(name, said)| (name.as_str(), said["payload"].as_str().unwrap()))
+            .collect();
+        let [("raw", was_raw), ("normalized", was_normalized)] = payloads[..] else { panic!("{span:?}") };
+        assert!(was_raw.contains(raw) && was_normalized.starts_with(normalized), "{span:?}");
+        assert!(was_raw.len() <= 100 && was_normalized.len() <= 100, "{span:?}");
+        assert!(span.events.iter().all(|(_, said)| said["payload.bytes"].as_u64() >= Some(8)), "{span:?}");
+    }
+    assert!(server.stop().await.success());
+}
+
 /// A text that stops in the middle and waits.
 fn halting() -> Vec<Reply> {
     let text = Content::Text { text: "one two three four five six".to_owned() };
