@@ -2,23 +2,23 @@
 //! with their times.
 //!
 //! One JSON object per line, `{"t": seconds, "dir": "in" | "out" | "err" | "meta", "line": text}`, `in` being
-//! from the host to the CLI. A recording has the same form. A line that is JSON itself may stand there as it is,
-//! as the last member and named `json`, so that nobody has to look at it letter by letter. This module turns inputs
-//! into such lines and back; it reads and writes no file. The one rule: every input that can lead to an event has a
-//! line, and the line gives the same events again.
+//! from the host to the CLI. A recording has the same form. A line of the CLI may also stand there as it came, behind one
+//! with its time (`{"t": seconds, "dir": "out"}`, for as many as came then), so that nobody has to look at it letter by
+//! letter. This module turns inputs into such lines and back; it reads and writes no file. The one rule: every input that
+//! can lead to an event has a line, and the line gives the same events again.
 
 use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Timestamp, ToolCallId};
 use jackfield_wire as wire;
-use jackfield_wire::{ApiEvent, Decoded, Delta, StreamEvent};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::gauge::Spent;
 use crate::input::{By, Exit, FileChange, Input, Launch, Signal};
 use crate::session::Session;
 
 /// One line of a journal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
     /// Seconds since the journal's beginning, or since 1970.
     pub t: f64,
@@ -27,93 +27,35 @@ pub struct Entry {
     /// The line as it was, without its newline.
     pub line: String,
     /// Who caused it, for `in`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The line was not valid Unicode, and what could not be read was replaced, for `out`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lossy: bool,
 }
 
-/// How a line begins that stands in the journal as it is.
-const JSON: &str = ",\"json\":";
+/// How a line of the CLI begins that may stand in a journal as it came. No other line of a journal begins so.
+const AS_IT_CAME: &str = "{\"type\":\"";
 
-/// What the line before had, when lines are written one behind the other: nearly all of a line is said in the one
-/// before it.
+/// Why a line of a journal cannot be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// It is no entry.
+    #[error(transparent)]
+    NoEntry(#[from] serde_json::Error),
+    /// There is neither a line in it, nor a time for lines of the CLI.
+    #[error("missing field `line`")]
+    NoLine,
+    /// It is a line of the CLI, and no time stands before it.
+    #[error("a line of the CLI without its time")]
+    NoTime,
+}
+
+/// Reads a journal, line by line.
 #[derive(Debug, Default)]
-pub struct LineBefore {
-    at: Timestamp,
-    /// How it began, up to what stands there as it is. Many come in the same moment, and have the same.
-    head: Vec<u8>,
-    /// The last one that was a piece of a text.
-    piece: Option<Around>,
-}
-
-/// What is around the piece in a line that is a piece of a text: before it, between it and the line's name, and behind
-/// that; and how long the name is.
-#[derive(Debug)]
-struct Around {
-    before: String,
-    between: String,
-    name: usize,
-    behind: String,
-}
-
-impl LineBefore {
-    fn head(&mut self, at: Timestamp) -> &[u8] {
-        if self.at != at || self.head.is_empty() {
-            self.at = at;
-            self.head.clear();
-            self.head.extend_from_slice(b"{\"t\":");
-            write_seconds(at, &mut self.head);
-            self.head.extend_from_slice(b",\"dir\":\"out\"");
-            self.head.extend_from_slice(JSON.as_bytes());
-        }
-        &self.head
-    }
-
-    /// What is new in a line: a piece of a text and the line's name, if all around them is as it was the last time.
-    fn new_in<'a>(&self, line: &'a str) -> Option<[&'a [u8]; 2]> {
-        let Around { before, between, name, behind } = self.piece.as_ref()?;
-        let rest = line.strip_prefix(before.as_str())?.strip_suffix(behind.as_str())?.as_bytes();
-        let (rest, name) = rest.split_at(rest.len().checked_sub(*name)?);
-        Some([rest.strip_suffix(between.as_bytes())?, name])
-    }
-}
-
-impl Around {
-    /// `None` for a line that is no piece of a text, and where the piece is not written as it is.
-    fn of(line: &Decoded<'_>) -> Option<Self> {
-        let wire::Inbound::StreamEvent(StreamEvent { event, uuid: Some(name), .. }) = &line.message else {
-            return None;
-        };
-        let ApiEvent::ContentBlockDelta { delta, .. } = event else { return None };
-        let piece = match delta {
-            Delta::Citations(_) | Delta::Unknown { .. } => return None,
-            Delta::Text(text) | Delta::Thinking(text) | Delta::InputJson(text) | Delta::Signature(text) => {
-                text
-            }
-        };
-        let (before, rest) = split(&line.text, piece)?;
-        let (between, behind) = split(rest, name)?;
-        let [before, between, behind] = [before, between, behind].map(str::to_owned);
-        Some(Self { before, between, name: name.len(), behind })
-    }
-}
-
-/// What stands before and behind a part of a text that was borrowed from it.
-fn split<'a>(text: &'a str, part: &str) -> Option<(&'a str, &'a str)> {
-    let from = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
-    let rest = text.get(from..)?.strip_prefix(part)?;
-    Some((&text[..from], rest))
-}
-
-/// What stands before such a line.
-#[derive(Deserialize)]
-struct Head {
-    t: f64,
-    dir: String,
-    #[serde(default)]
-    lossy: bool,
+pub struct Reader {
+    /// When lines came that stand there as they came.
+    came: Option<f64>,
 }
 
 /// What a `meta` line can say. Members that are absent say nothing.
@@ -171,56 +113,47 @@ struct FileMeta {
     after: Option<String>,
 }
 
-impl Entry {
-    /// Reads one line of a journal.
-    pub fn read(line: &str) -> Result<Self, serde_json::Error> {
-        // Inside of a string the quotation marks would have backslashes.
-        if let Some((head, json)) = line.split_once(JSON)
-            && let Some(json) = json.trim_ascii_end().strip_suffix('}')
-        {
-            let Head { t, dir, lossy } = serde_json::from_str(&format!("{head}}}"))?;
-            return Ok(Self { t, dir, line: json.to_owned(), by: None, lossy });
+impl Reader {
+    /// The entry of a line; `None` for one that only has a time.
+    pub fn read(&mut self, line: &str) -> Result<Option<Entry>, ReadError> {
+        #[derive(Deserialize)]
+        struct Written {
+            t: f64,
+            dir: String,
+            line: Option<String>,
+            by: Option<String>,
+            #[serde(default)]
+            lossy: bool,
         }
-        serde_json::from_str(line)
+        if line.starts_with(AS_IT_CAME) {
+            let t = self.came.ok_or(ReadError::NoTime)?;
+            let (dir, line) = ("out".to_owned(), line.to_owned());
+            return Ok(Some(Entry { t, dir, line, by: None, lossy: false }));
+        }
+        let Written { t, dir, line, by, lossy } = serde_json::from_str(line)?;
+        match line {
+            Some(line) => Ok(Some(Entry { t, dir, line, by, lossy })),
+            None if dir == "out" => {
+                self.came = Some(t);
+                Ok(None)
+            }
+            None => Err(ReadError::NoLine),
+        }
+    }
+}
+
+impl Entry {
+    /// Reads one line that needs none before it.
+    pub fn read(line: &str) -> Result<Self, ReadError> {
+        Reader::default().read(line)?.ok_or(ReadError::NoLine)
     }
 
-    /// Appends the journal's line for an input, with its newline; nothing for what is not journaled. What is said in
-    /// it that was in no line before is appended to `new` too, in pieces with a newline behind each.
-    pub fn write(
-        at: Timestamp,
-        input: &Input<'_>,
-        before: &mut LineBefore,
-        out: &mut Vec<u8>,
-        new: &mut Vec<u8>,
-    ) {
-        // Nearly all of a journal is this, so it is copied and hardly looked at.
-        if let Input::Line(line) = input
-            && !line.repaired
-            && !matches!(line.message, wire::Inbound::Malformed(_) | wire::Inbound::Blank)
-            && let known = before.new_in(&line.text)
-            && let pieces = known.unwrap_or([line.text.as_bytes(), &[]])
-            && !pieces.into_iter().any(|piece| memchr::memchr(b'\n', piece).is_some())
-        {
-            let head = before.head(at);
-            out.reserve(head.len() + line.text.len() + 2);
-            out.extend_from_slice(head);
-            out.extend_from_slice(line.text.as_bytes());
-            out.extend_from_slice(b"}\n");
-            for piece in pieces {
-                new.extend_from_slice(piece);
-                new.push(b'\n');
-            }
-            if known.is_none()
-                && let Some(piece) = Around::of(line)
-            {
-                before.piece = Some(piece);
-            }
-        } else if let Some(entry) = Self::of(at, input) {
-            let from = out.len();
+    /// Appends the journal's line for an input, with its newline; nothing for what is not journaled.
+    pub fn write(at: Timestamp, input: &Input<'_>, out: &mut Vec<u8>) {
+        if let Some(entry) = Self::of(at, input) {
             // Only a map with keys that are no strings can fail, and there is none.
             let _ = serde_json::to_writer(&mut *out, &entry);
             out.push(b'\n');
-            new.extend_from_slice(&out[from..]);
         }
     }
 
@@ -272,12 +205,22 @@ impl Entry {
     }
 }
 
-/// Seconds with their thousandths.
-fn write_seconds(at: Timestamp, out: &mut Vec<u8>) {
+/// Whether a line of the CLI may stand in a journal as it came.
+pub fn may_stand(line: &wire::Decoded<'_>) -> bool {
+    // What is no JSON would make the journal none.
+    !line.repaired
+        && line.text.starts_with(AS_IT_CAME)
+        && !matches!(line.message, wire::Inbound::Malformed(_))
+}
+
+/// Appends the time of lines that stand behind it as they came, as a line.
+pub fn write_time(at: Timestamp, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"t\":");
     // A number cannot fail, nor can a vector that grows.
     let _ = serde_json::to_writer(&mut *out, &(at.0 / 1000));
     let digit = |of: u64| b'0' + u8::try_from(at.0 / of % 10).unwrap_or_default();
     out.extend_from_slice(&[b'.', digit(100), digit(10), digit(1)]);
+    out.extend_from_slice(b",\"dir\":\"out\"}\n");
 }
 
 impl Meta {
@@ -419,73 +362,60 @@ impl Player {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
+    fn decoded(line: &str) -> wire::Decoded<'_> {
+        wire::decode(line.as_bytes())
+    }
+
     #[test]
-    fn a_line_that_stands_as_it_is_is_read_as_it_was_written() {
-        let mut before = LineBefore::default();
-        for at in [0, 0, 7, 42, 999, 1000, 1001, 1001, 12_345, 1_794_787_539_008] {
-            let text = r#"{"type":"keep_alive"}"#;
-            let input = Input::Line(wire::decode(text.as_bytes()));
-            let mut line = Vec::new();
-            let mut new = Vec::new();
-            Entry::write(Timestamp(at), &input, &mut before, &mut line, &mut new);
-            assert_eq!(new, [text.as_bytes(), b"\n\n"].concat(), "it is no piece of a text");
-            let line = String::from_utf8_lossy(&line);
-            let begin = format!("{{\"t\":{}.{:03},", at / 1000, at % 1000);
-            assert!(line.starts_with(&begin) && line.ends_with("}\n"), "{line}");
-            let read = Entry::read(line.trim_end());
-            assert_eq!(read.ok(), Entry::of(Timestamp(at), &input));
+    fn a_line_that_stands_as_it_came_is_the_entry_that_says_the_same() {
+        let mut reader = Reader::default();
+        for at in [0, 7, 42, 999, 1000, 1001, 12_345, 1_794_787_539_008] {
+            let mut time = Vec::new();
+            write_time(Timestamp(at), &mut time);
+            let time = String::from_utf8(time).unwrap();
+            assert_eq!(time, format!("{{\"t\":{}.{:03},\"dir\":\"out\"}}\n", at / 1000, at % 1000));
+            assert_eq!(reader.read(time.trim_end()).unwrap(), None);
+            for line in [r#"{"type":"keep_alive"}"#, "{\"type\":\"of a newer CLI\"}\r"] {
+                assert!(may_stand(&decoded(line)));
+                let read = reader.read(line).unwrap();
+                assert_eq!(read, Entry::of(Timestamp(at), &Input::Line(decoded(line))));
+            }
         }
     }
 
     #[test]
-    fn of_pieces_of_a_text_only_the_piece_and_the_name_are_new() {
-        let line = |kind: &str, text: &str, more: &str, uuid: &str| {
-            format!(
-                r#"{{"type":"stream_event","event":{{"type":"content_block_delta","index":0,"delta":{{"type":"{kind}_delta","{kind}":"{text}"}}}},"session_id":"s"{more},"uuid":"{uuid}"}}"#
-            )
-        };
-        let mut before = LineBefore::default();
-        let mut new_in = |line: &str| {
-            let (mut out, mut new) = (Vec::new(), Vec::new());
-            let input = Input::Line(wire::decode(line.as_bytes()));
-            Entry::write(Timestamp(0), &input, &mut before, &mut out, &mut new);
-            let read = Entry::read(String::from_utf8_lossy(&out).trim_end());
-            assert_eq!(read.ok(), Entry::of(Timestamp(0), &input));
-            let all = new == out || new == [line.as_bytes(), b"\n\n"].concat();
-            (!all).then(|| String::from_utf8_lossy(&new).into_owned())
-        };
-        let whole = None;
-        assert_eq!(new_in(&line("text", "one", "", "1")), whole, "nothing was before");
-        assert_eq!(new_in(&line("text", "two", "", "2")).as_deref(), Some("two\n2\n"));
-        assert_eq!(new_in(&line("text", "", "", "3")).as_deref(), Some("\n3\n"));
-        assert_eq!(new_in(&line("text", "two", "", "22")), whole, "a longer name");
-        assert_eq!(new_in(&line("text", "two", "", "1")), whole);
-        assert_eq!(new_in(&line("text", "1", "", "1")).as_deref(), Some("1\n1\n"), "the same twice");
-        assert_eq!(
-            new_in(&line("text", r"a\nb", "", "3")).as_deref(),
-            Some("a\\nb\n3\n"),
-            "as it is written"
-        );
-        assert_eq!(new_in(&line("thinking", "a", "", "3")), whole, "another kind");
-        assert_eq!(new_in(&line("thinking", "b", "", "4")).as_deref(), Some("b\n4\n"));
-        assert_eq!(new_in(&line("thinking", "c", r#","x":"y""#, "5")), whole, "another member");
-        assert_eq!(new_in(r#"{"type":"keep_alive"}"#), whole);
-        assert_eq!(new_in(&line("thinking", "d", r#","x":"y""#, "6")).as_deref(), Some("d\n6\n"));
-        assert_eq!(new_in(&line("thinking", "d", r#","x":"z""#, "6")), whole, "another value");
-        assert_eq!(
-            new_in(&line("thinking", "e", ",\n\"x\":1", "7")),
-            whole,
-            "two lines for a reader of lines"
-        );
-        assert_eq!(new_in(&line("thinking", "f", ",\n\"x\":1", "8")), whole, "and again");
+    fn a_time_is_written_also_where_it_is_most() {
+        let mut text = Vec::new();
+        write_time(Timestamp(u64::MAX), &mut text);
+        assert_eq!(text, b"{\"t\":18446744073709551.615,\"dir\":\"out\"}\n");
     }
 
     #[test]
-    fn seconds_are_written_also_where_they_are_most() {
-        let mut text = Vec::new();
-        write_seconds(Timestamp(u64::MAX), &mut text);
-        assert_eq!(text, b"18446744073709551.615");
+    fn what_could_be_taken_for_something_else_does_not_stand_as_it_came() {
+        for line in [
+            "",
+            " ",
+            "no JSON",
+            r#"{"t":1.000,"dir":"out"}"#,
+            r#"{"uuid":"1","type":"keep_alive"}"#,
+            r#" {"type":"keep_alive"}"#,
+            r#"{"type":"keep_alive""#,
+            r#"{"type":"user","a":"\ud800"}"#,
+        ] {
+            assert!(!may_stand(&decoded(line)), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_line_of_a_journal_says_why() {
+        let read = |line: &str| Entry::read(line).unwrap_err().to_string();
+        assert_eq!(read(r#"{"type":"keep_alive"}"#), "a line of the CLI without its time");
+        assert_eq!(read(r#"{"t":1,"dir":"out"}"#), "missing field `line`");
+        assert_eq!(read(r#"{"t":1,"dir":"in"}"#), "missing field `line`");
+        assert!(read("{}").starts_with("missing field `t`"));
     }
 }

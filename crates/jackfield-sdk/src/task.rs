@@ -200,11 +200,14 @@ impl Task {
                 () = until(pipes.patience), if pipes.patience.is_some() => Woken::LateEnough,
             };
             self.clock.look(due, Instant::now(), SystemTime::now());
+            self.scribe.ask();
             match woken {
                 Woken::Out(Ok(chunk)) if !chunk.is_empty() => {
                     // All of it came at once, and a look at the clock for each line would be dear.
                     let now = self.now();
+                    self.scribe.reads(&chunk);
                     lines.feed(&chunk, |line| self.line(now, &line));
+                    self.scribe.tell(&chunk);
                     give_back(chunk);
                 }
                 Woken::Out(_) => {
@@ -340,7 +343,7 @@ impl Task {
         // A session that waits holds no room for events.
         self.told = Vec::new();
         self.log.tell();
-        self.scribe.tell();
+        self.scribe.tell(&[]);
         for (answer, result) in self.answered.drain(..) {
             // Who no longer waits does not mind.
             let _ = answer.send(result);

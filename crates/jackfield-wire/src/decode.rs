@@ -23,8 +23,9 @@ use crate::tag;
 pub fn decode(line: &[u8]) -> Decoded<'_> {
     let Ok(text) = simdutf8::basic::from_utf8(line) else { return decode_lossy(line, quick) };
     // Nine lines of ten are deltas; they leave here.
-    if let Some(event) = delta::read(text) {
-        return Decoded { text: Cow::Borrowed(text), repaired: false, message: Inbound::StreamEvent(event) };
+    if let Some((event, whole)) = delta::read(text) {
+        let message = Inbound::StreamEvent(event);
+        return Decoded { text: Cow::Borrowed(text), repaired: false, whole, message };
     }
     decode_text(text, quick)
 }
@@ -33,7 +34,10 @@ pub fn decode(line: &[u8]) -> Decoded<'_> {
 /// that tests and benchmarks can compare.
 pub fn decode_without_shortcuts(line: &[u8]) -> Decoded<'_> {
     match std::str::from_utf8(line) {
-        Ok(text) => decode_text(text, thorough),
+        Ok(text) => {
+            let whole = delta::read(text).is_some_and(|(_, whole)| whole);
+            Decoded { whole, ..decode_text(text, thorough) }
+        }
         Err(_) => decode_lossy(line, thorough),
     }
 }
@@ -42,13 +46,13 @@ type Read = for<'a> fn(&'a str) -> Inbound<'a>;
 
 fn decode_text(text: &str, read: Read) -> Decoded<'_> {
     let (message, repaired) = read_or_repair(text, read);
-    Decoded { text: Cow::Borrowed(text), repaired, message }
+    Decoded { text: Cow::Borrowed(text), repaired, whole: false, message }
 }
 
 fn decode_lossy(line: &[u8], read: Read) -> Decoded<'_> {
     let text = String::from_utf8_lossy(line);
     let message = read_or_repair(&text, read).0.into_owned();
-    Decoded { text: Cow::Owned(text.into_owned()), repaired: true, message }
+    Decoded { text: Cow::Owned(text.into_owned()), repaired: true, whole: false, message }
 }
 
 fn read_or_repair(text: &str, read: Read) -> (Inbound<'_>, bool) {
@@ -66,7 +70,7 @@ fn read_or_repair(text: &str, read: Read) -> (Inbound<'_>, bool) {
 
 /// The usual forms; whatever is not one of them is read thoroughly.
 fn quick(text: &str) -> Inbound<'_> {
-    if let Some(event) = delta::read(text) {
+    if let Some((event, _)) = delta::read(text) {
         return Inbound::StreamEvent(event);
     }
     // A control request's subtype is not at the top level, and errors are told by one place only.

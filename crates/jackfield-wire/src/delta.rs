@@ -15,16 +15,17 @@ const DELTA: &str = r#"content_block_delta","index":"#;
 const BLOCK_STOP: &str = r#"content_block_stop","index":"#;
 const MESSAGE_STOP: &str = r#"message_stop"}"#;
 
-/// A stream event in its usual form; `None` for everything else, well-formed or not.
+/// A stream event in its usual form, and whether the event has all that is in the text but words of the protocol; `None`
+/// for everything else, well-formed or not.
 #[inline]
-pub(crate) fn read(text: &str) -> Option<StreamEvent<'_>> {
+pub(crate) fn read(text: &str) -> Option<(StreamEvent<'_>, bool)> {
     let rest = text.strip_prefix(HEAD)?;
     let rest = rest.strip_suffix('\r').unwrap_or(rest);
     // A control character may stand in no string, and nothing else here may hold one either.
     if !is_clean(rest) {
         return None;
     }
-    let mut reader = Reader { rest };
+    let mut reader = Reader { rest, whole: true };
     if reader.skip(DELTA).is_none() {
         return reader.stop();
     }
@@ -52,11 +53,13 @@ enum DeltaKind {
 
 struct Reader<'a> {
     rest: &'a str,
+    /// Everything that was read is in the event.
+    whole: bool,
 }
 
 impl<'a> Reader<'a> {
     /// The end of a block or of a message.
-    fn stop(mut self) -> Option<StreamEvent<'a>> {
+    fn stop(mut self) -> Option<(StreamEvent<'a>, bool)> {
         if self.skip(MESSAGE_STOP).is_some() {
             return self.tail(ApiEvent::MessageStop);
         }
@@ -140,7 +143,7 @@ impl<'a> Reader<'a> {
 
     /// The members after the event, and the end of the line.
     #[inline]
-    fn tail(mut self, event: ApiEvent<'a>) -> Option<StreamEvent<'a>> {
+    fn tail(mut self, event: ApiEvent<'a>) -> Option<(StreamEvent<'a>, bool)> {
         let (mut session_id, mut parent_tool_use_id, mut uuid) = (None, None, None);
         let (mut ttft_ms, mut more) = (None, None);
         // One bit per member: serde refuses a second one of the same name, so this must not pass it.
@@ -156,6 +159,7 @@ impl<'a> Reader<'a> {
                 self.string_or_null(&mut uuid)?;
                 4
             } else if self.skip(",\"").is_some() {
+                self.whole = false;
                 self.rarer_member(&mut ttft_ms, &mut more)?
             } else {
                 break;
@@ -165,14 +169,8 @@ impl<'a> Reader<'a> {
             }
             seen |= bit;
         }
-        (self.rest == "}").then_some(StreamEvent {
-            event,
-            session_id,
-            parent_tool_use_id,
-            uuid,
-            ttft_ms,
-            more,
-        })
+        let event = StreamEvent { event, session_id, parent_tool_use_id, uuid, ttft_ms, more };
+        (self.rest == "}").then_some((event, self.whole))
     }
 
     /// A member that deltas of the recorded CLI do not have, after its opening quote; gives its bit.

@@ -13,7 +13,7 @@ use crate::notices::{
     PromptSuggestion, RateLimitEvent, ToolProgress, ToolUseSummary, TranscriptMirror,
 };
 use crate::result::ResultMessage;
-use crate::stream_event::StreamEvent;
+use crate::stream_event::{ApiEvent, Delta, StreamEvent};
 use crate::system::System;
 
 /// A line and what it says.
@@ -24,6 +24,9 @@ pub struct Decoded<'a> {
     /// Whether the line could only be read after replacing what is not text: bytes that are not
     /// UTF-8, or escapes of lone surrogates.
     pub repaired: bool,
+    /// Whether the message is known to have everything that is in the line but words of the protocol. Nearly all pieces
+    /// of a text are such.
+    pub whole: bool,
     /// What it says.
     pub message: Inbound<'a>,
 }
@@ -133,9 +136,38 @@ impl Decoded<'_> {
         Decoded {
             text: Cow::Owned(self.text.into_owned()),
             repaired: self.repaired,
+            whole: self.whole,
             message: self.message.into_owned(),
         }
     }
+
+    /// Appends what is said in the line, with a newline behind each part of it: all that can differ from line to line
+    /// but numbers and names that look like UUIDs. Who looks for something in there need not look at the rest.
+    pub fn say(&self, out: &mut Vec<u8>) {
+        let mut say = |part: &str| {
+            out.extend_from_slice(part.as_bytes());
+            out.push(b'\n');
+        };
+        let (true, Inbound::StreamEvent(event)) = (self.whole, &self.message) else {
+            return say(&self.text);
+        };
+        if let ApiEvent::ContentBlockDelta { delta, .. } = &event.event {
+            match delta {
+                Delta::Text(piece)
+                | Delta::Thinking(piece)
+                | Delta::InputJson(piece)
+                | Delta::Signature(piece) => say(piece),
+                Delta::Citations(_) | Delta::Unknown { .. } => return say(&self.text),
+            }
+        }
+        let names = [&event.session_id, &event.parent_tool_use_id, &event.uuid];
+        names.into_iter().flatten().filter(|name| !looks_like_uuid(name)).for_each(|name| say(name));
+    }
+}
+
+/// Whether a name has the form of a UUID, as far as its length and its hyphens tell.
+fn looks_like_uuid(name: &str) -> bool {
+    name.len() == 36 && [8, 13, 18, 23].into_iter().all(|at| name.as_bytes()[at] == b'-')
 }
 
 impl Malformed {
@@ -145,6 +177,59 @@ impl Malformed {
             tag: None,
             reason: format!("a line of {length} bytes, over the limit"),
             request_id: RequestId::Missing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::decode;
+
+    fn said(line: &str) -> String {
+        let mut said = Vec::new();
+        decode(line.as_bytes()).say(&mut said);
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    fn delta(kind: &str, member: &str, text: &str, tail: &str) -> String {
+        format!(
+            r#"{{"type":"stream_event","event":{{"type":"content_block_delta","index":12,"delta":{{"type":"{kind}","{member}":"{text}"}}}}{tail}}}"#
+        )
+    }
+
+    #[test]
+    fn of_a_delta_in_its_usual_form_its_words_are_said_and_names_that_are_no_uuids() {
+        let uuid = "8f14e45f-ceea-467f-9b3a-000000000001";
+        let tail = format!(r#","session_id":"{uuid}","parent_tool_use_id":null,"uuid":"{uuid}""#);
+        for (kind, member) in [
+            ("text_delta", "text"),
+            ("thinking_delta", "thinking"),
+            ("input_json_delta", "partial_json"),
+            ("signature_delta", "signature"),
+        ] {
+            assert_eq!(said(&delta(kind, member, "words", &tail)), "words\n");
+        }
+        assert_eq!(said(&delta("text_delta", "text", r"a\u0062\n", &tail)), "ab\n\n", "as they are meant");
+        let stop = format!(r#"{{"type":"stream_event","event":{{"type":"message_stop"}}{tail}}}"#);
+        assert_eq!(said(&stop), "");
+        let tail =
+            format!(r#","session_id":"{uuid}-","parent_tool_use_id":"toolu","uuid":"{}""#, "x".repeat(36));
+        let expected = format!("words\n{uuid}-\ntoolu\n{}\n", "x".repeat(36));
+        assert_eq!(said(&delta("text_delta", "text", "words", &tail)), expected);
+    }
+
+    #[test]
+    fn of_every_other_line_everything_is_said() {
+        for line in [
+            delta("text_delta", "text", "words", r#","something_new":"value""#),
+            delta("text_delta", "text", "words", r#","api_message_id":"value""#),
+            delta("delta_of_tomorrow", "text", "words", ""),
+            delta("text_delta", "text", "words", " "),
+            r#"{"type":"stream_event","event":{"type":"ping"},"uuid":"1"}"#.to_owned(),
+            r#"{"type":"assistant","message":"no message"}"#.to_owned(),
+            "no JSON".to_owned(),
+        ] {
+            assert_eq!(said(&line), format!("{line}\n"));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use jackfield_api as api;
 use jackfield_core::input::FileChange;
-use jackfield_core::journal::{Entry, LineBefore};
+use jackfield_core::journal::{Entry, Reader, may_stand, write_time};
 use jackfield_core::{
     By, CallId, CommandId, Exit, HostReply, Input, Launch, Options, Output, Session, Signal,
 };
@@ -218,11 +218,20 @@ impl Stage {
     }
 
     fn handle(&mut self, input: Input<'_>) {
+        let at = api::Timestamp(self.at);
         let mut line = Vec::new();
-        Entry::write(api::Timestamp(self.at), &input, &mut LineBefore::default(), &mut line, &mut Vec::new());
+        let mut came = None;
+        match &input {
+            Input::Line(said) if may_stand(said) && !said.text.contains('\n') => {
+                write_time(at, &mut line);
+                came = Some(said.text.clone().into_owned());
+            }
+            input => Entry::write(at, input, &mut line),
+        }
         // It is one line, whatever is in it.
         let line = String::from_utf8(line).unwrap_or_default();
         self.journal.extend(line.strip_suffix('\n').map(str::to_owned));
+        self.journal.extend(came);
         self.take_in(input);
     }
 
@@ -263,8 +272,9 @@ impl Stage {
 pub fn replay(name: Option<&str>, journal: &[String]) -> Vec<api::Event> {
     let mut session = Session::new(Options { session_id: name.map(Into::into), ..Options::default() });
     let mut events = Vec::new();
+    let mut reader = Reader::default();
     for line in journal {
-        let Ok(entry) = Entry::read(line) else { continue };
+        let Ok(Some(entry)) = reader.read(line) else { continue };
         if let Some(input) = entry.input() {
             session.handle(entry.at(), input);
         }

@@ -11,7 +11,6 @@ use jackfield_api::codec::Encoder;
 use jackfield_api::permission::PermissionRequest;
 use jackfield_api::snapshot::{Item, Snapshot};
 use jackfield_api::{Body, Event, Seq, SessionId, SharedEvent, Timestamp};
-use jackfield_sdk::News;
 
 use crate::store::{Batch, Decided, TurnRow};
 
@@ -33,8 +32,8 @@ pub(crate) struct Outbox {
     lines: Vec<u8>,
     /// Where the last of them begins.
     last_line: usize,
-    /// What is new in them, if somebody wants to know it.
-    new: Option<Vec<u8>>,
+    /// What is said in them, if somebody wants to know it.
+    said: Option<Vec<u8>>,
     first: Option<Seq>,
     last: Seq,
     items: Vec<Item>,
@@ -60,7 +59,7 @@ impl Outbox {
             encoder: Encoder::default(),
             lines: Vec::new(),
             last_line: 0,
-            new: None,
+            said: None,
             first: None,
             last,
             items: Vec::new(),
@@ -80,10 +79,12 @@ impl Outbox {
         self.first.get_or_insert(event.seq);
         self.last = event.seq;
         self.last_line = self.lines.len();
-        let new = self.encoder.encode(event, &mut self.lines);
+        let words = self.encoder.encode(event, &mut self.lines);
         self.lines.push(b'\n');
-        if let Some(all) = &mut self.new {
-            all.extend_from_slice(&self.lines[new..]);
+        if let Some(said) = &mut self.said {
+            // What all pieces of a text have in common is said by the first of them in each batch.
+            let new = if self.last_line == 0 { 0 } else { words };
+            said.extend_from_slice(&self.lines[new..]);
         }
         self.urgent |=
             matches!(event.body, Body::Complete(_) | Body::PermissionRequest(_) | Body::RunEnded(_));
@@ -173,17 +174,10 @@ impl Outbox {
         Some(batch)
     }
 
-    /// What was new in the batch that was just made, if somebody wanted to know it.
-    pub(crate) fn take_new(&mut self) -> Option<Vec<u8>> {
-        self.new.take()
-    }
-
-    /// Whether what is new in the next batch is wanted. Nothing is in it yet.
-    pub(crate) fn want_new(&mut self, news: News) {
-        if news == News::Anew {
-            self.encoder = Encoder::default();
-        }
-        self.new = (news != News::Unwanted).then(Vec::new);
+    /// What is said in the batch that was just made, if it is known; and whether it is wanted of the next, in which is
+    /// nothing yet.
+    pub(crate) fn take_said(&mut self, wanted: bool) -> Option<Vec<u8>> {
+        std::mem::replace(&mut self.said, wanted.then(Vec::new))
     }
 
     /// The events of the batch that is on its way, once; none if not all of them were kept.

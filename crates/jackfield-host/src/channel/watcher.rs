@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jackfield_api::SessionId;
-use jackfield_sdk::{Journal, News};
+use jackfield_sdk::Journal;
 
-use crate::debug_files::{DebugFile, Kind, Pause};
+use crate::debug_files::{DebugFile, Kind, Taken};
 use crate::observe::{DebugOf, Observe};
 
 /// How long a debug file may lack something while much is said.
@@ -84,10 +84,9 @@ impl Watcher {
         Some(self.process.load(Ordering::Relaxed)).filter(|id| *id != 0)
     }
 
-    /// Events that are about to be stored, as lines, and what is new in them, if that was wanted. Says what is wanted
-    /// of those behind them.
-    pub(crate) fn events(&self, lines: &[u8], new: Option<&[u8]>) -> News {
-        self.files.take(Kind::Normalized, lines, new)
+    /// Events that are about to be stored, as lines, and what is said in them, if that is known.
+    pub(crate) fn events(&self, lines: &[u8], said: Option<&[u8]>) {
+        self.files.take(Kind::Normalized, &[lines], said.unwrap_or(lines));
     }
 }
 
@@ -96,8 +95,8 @@ impl Journal for Watcher {
         self.debugs()
     }
 
-    fn passed(&self, lines: &[u8], new: &[u8]) -> News {
-        self.files.take(Kind::Raw, lines, Some(new))
+    fn passed(&self, lines: &[&[u8]], said: &[u8]) {
+        self.files.take(Kind::Raw, lines, said);
     }
 
     fn process(&self, id: u32) {
@@ -106,23 +105,20 @@ impl Journal for Watcher {
 }
 
 impl Files {
-    /// Takes lines for a file, and what is new in them, if that is known. Says what is wanted of those behind them.
-    fn take(self: &Arc<Self>, kind: Kind, lines: &[u8], new: Option<&[u8]>) -> News {
-        let Some(folder) = self.folder.as_ref().filter(|_| self.on.load(Ordering::Relaxed)) else {
-            return News::Unwanted;
-        };
+    /// Takes lines for a file, and what is said in them.
+    fn take(self: &Arc<Self>, kind: Kind, lines: &[&[u8]], said: &[u8]) {
+        let Some(folder) = self.folder.as_ref().filter(|_| self.on.load(Ordering::Relaxed)) else { return };
         let mut written = self.lock(kind);
         let opened = match &mut written.file {
             Some(file) => Ok(file),
             none => DebugFile::open(folder, &self.session, kind).map(|opened| none.insert(opened)),
         };
-        let taken = opened.and_then(|file| Ok((file.take(lines, new)?, file.pause()?)));
-        let Some((news, pause)) = self.or_off(&mut written, taken) else { return News::Unwanted };
-        if pause == Pause::Held && !std::mem::replace(&mut written.later, true) {
+        let taken = opened.and_then(|file| file.take(lines, said));
+        let held = self.or_off(&mut written, taken) == Some(Taken::Held);
+        if held && !std::mem::replace(&mut written.later, true) {
             drop(written);
             self.write_later(kind);
         }
-        news
     }
 
     /// While much is said, what is held back is written a little later, with what came until then.
@@ -182,7 +178,7 @@ mod tests {
         let (watcher, mut outbox) = (Watcher::new(&observe, &id), Outbox::new(id.clone(), Seq(0)));
         let key = format!("sk-ant-{}", "abcdefgh".repeat(4));
         let mut expected = String::new();
-        let mut wanted = Vec::new();
+        let mut looked_at = Vec::new();
         for batch in 0..40_u64 {
             // At first nothing is secret; then all pieces have a secret in common; then one has it in its words.
             let message =
@@ -199,15 +195,15 @@ mod tests {
                 outbox.push(&Event { body, seq, at, session_id, turn, parent_tool_call_id }, None);
             }
             let stored = outbox.send(None, None).unwrap();
-            let new = outbox.take_new();
-            outbox.want_new(watcher.events(&stored.lines, new.as_deref()));
-            wanted.push(new.is_some_and(|new| new.len() < stored.lines.len() / 2));
+            let said = outbox.take_said(watcher.debugs());
+            watcher.events(&stored.lines, said.as_deref());
+            looked_at.push(said.is_none_or(|said| said.len() >= stored.lines.len() / 2));
             outbox.stored();
             expected += &String::from_utf8_lossy(&stored.lines).replace(&key, "[redacted]");
         }
         watcher.switch(false);
         let written = std::fs::read_to_string(folder.path().join("normalized-streamjson-s.jsonl")).unwrap();
         assert!(written == expected);
-        assert!(wanted[2..10].iter().chain(&wanted[22..30]).all(|few| *few), "only what is new is looked at");
+        assert!(looked_at[0] && !looked_at[1..].contains(&true), "only what is said is looked at");
     }
 }

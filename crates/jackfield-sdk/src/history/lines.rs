@@ -208,5 +208,5 @@ fn made(value: &Value) -> Decoded<'static> {
 }
 
 fn line(message: Inbound<'static>) -> Decoded<'static> {
-    Decoded { text: Cow::Borrowed(""), repaired: false, message }
+    Decoded { text: Cow::Borrowed(""), repaired: false, whole: false, message }
 }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use jackfield_core::journal::{Entry, Player};
+use jackfield_core::journal::{Entry, Player, Reader};
 use jackfield_core::{Launch, Options, Output as Wanted, Session, Transcript};
 use jackfield_wire::{DEFAULT_LINE_LIMIT, Line, Lines};
 use serde::Deserialize;
@@ -28,7 +28,8 @@ const LINE_LIMIT: usize = 2 * DEFAULT_LINE_LIMIT + 4096;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A journal has one JSON object per line, {\"t\": seconds, \"dir\": \"in\"|\"out\"|\"err\"|\"meta\", \"line\": text};
-`in` is what the host told the CLI. A `cmd.json` beside a recording says how the CLI was started.
+`in` is what the host told the CLI. Lines of the CLI may also stand there as they came, behind one with their time,
+{\"t\": seconds, \"dir\": \"out\"}. A `cmd.json` beside a recording says how the CLI was started.
 
 Examples:
   jackfield replay recording/transcript.jsonl | jq -c 'select(.type == \"error\")'
@@ -55,6 +56,7 @@ impl Replay {
         let mut source = Source::open(Some(&self.file))?;
         let mut show = Show {
             name: source.name(),
+            reader: Reader::default(),
             player: Player::new(Session::new(Options::default()), launch(&self.file)),
             output: Output::new(self.printing),
             fold: self.snapshot.then(Transcript::new),
@@ -82,6 +84,7 @@ impl Replay {
 /// A journal being played.
 struct Show {
     name: String,
+    reader: Reader,
     player: Player,
     output: Output,
     /// The transcript, when it is wanted in the place of the events.
@@ -102,8 +105,12 @@ impl Show {
                 if text.trim_ascii().is_empty() {
                     return Ok(());
                 }
-                match Entry::read(&text) {
-                    Ok(entry) => self.entry(&entry),
+                match self.reader.read(&text) {
+                    Ok(Some(entry)) => self.entry(&entry),
+                    Ok(None) => {
+                        self.is_journal = true;
+                        Ok(())
+                    }
                     Err(error) => self.bad(&error.to_string(), &text),
                 }
             }

@@ -289,7 +289,7 @@ fn play(entries: impl Iterator<Item = Entry>) -> Vec<Event> {
 }
 
 fn entry(recorded: &Recorded) -> Entry {
-    serde_json::from_value(serde_json::to_value(recorded).unwrap()).unwrap()
+    Entry::read(&serde_json::to_string(recorded).unwrap()).unwrap()
 }
 
 fn through_text(entry: &Entry) -> Entry {

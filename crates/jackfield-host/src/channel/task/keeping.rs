@@ -21,17 +21,20 @@ const AGAIN: Duration = Duration::from_secs(1);
 impl Task {
     /// Hands what there is to the store.
     pub(super) fn flush(&mut self) {
-        if let Some(observed) = &mut self.observed {
-            observed.hand_on();
-        }
         if self.grows() {
             return;
         }
-        match self.book.flush() {
+        let flush = self.book.flush();
+        // While much happens, what was seen of it is handed on with what is stored.
+        if let Some(observed) = &mut self.observed
+            && (self.book.outbox.is_empty() || matches!(flush, Flush::Batch(_)))
+        {
+            observed.hand_on();
+        }
+        match flush {
             Flush::Batch(batch) => {
-                let new = self.book.outbox.take_new();
-                let news = self.watcher.events(&batch.lines, new.as_deref());
-                self.book.outbox.want_new(news);
+                let said = self.book.outbox.take_said(self.watcher.debugs());
+                self.watcher.events(&batch.lines, said.as_deref());
                 self.store(&batch);
             }
             Flush::Record => {
