@@ -123,10 +123,11 @@ impl DebugFile {
 
     /// Writes what was held back.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.file.write_all(&self.held)?;
+        let written = self.file.write_all(&self.held);
+        // What could not be written is not tried again: some of it may be there.
         self.written = self.end();
         self.held.clear();
-        Ok(())
+        written
     }
 
     /// Lets go of all room that was taken, in the file and in memory. No more comes for now.
