@@ -55,9 +55,10 @@ enum Part {
 
 impl Scribe {
     pub(crate) fn new(journal: Option<Arc<dyn Journal>>) -> Self {
-        let wanted = journal.as_ref().is_some_and(|journal| journal.wants_lines());
         let (parts, own, said) = (Vec::new(), Vec::new(), Vec::new());
-        Self { journal, wanted, parts, own, said, came: None, read: 0..0 }
+        let mut scribe = Self { journal, wanted: false, parts, own, said, came: None, read: 0..0 };
+        scribe.ask();
+        scribe
     }
 
     /// Something will pass: asks whether somebody wants to hear of it.

@@ -222,9 +222,9 @@ impl Stage {
         let mut line = Vec::new();
         let mut came = None;
         match &input {
-            Input::Line(said) if may_stand(said) && !said.text.contains('\n') => {
+            Input::Line(decoded) if may_stand(decoded) && !decoded.text.contains('\n') => {
                 write_time(at, &mut line);
-                came = Some(said.text.clone().into_owned());
+                came = Some(decoded.text.clone().into_owned());
             }
             input => Entry::write(at, input, &mut line),
         }

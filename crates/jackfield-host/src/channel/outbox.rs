@@ -82,9 +82,7 @@ impl Outbox {
         let words = self.encoder.encode(event, &mut self.lines);
         self.lines.push(b'\n');
         if let Some(said) = &mut self.said {
-            // What all pieces of a text have in common is said by the first of them in each batch.
-            let new = if self.last_line == 0 { 0 } else { words };
-            said.extend_from_slice(&self.lines[new..]);
+            said.extend_from_slice(&self.lines[words..]);
         }
         self.urgent |=
             matches!(event.body, Body::Complete(_) | Body::PermissionRequest(_) | Body::RunEnded(_));
@@ -177,6 +175,10 @@ impl Outbox {
     /// What is said in the batch that was just made, if it is known; and whether it is wanted of the next, in which is
     /// nothing yet.
     pub(crate) fn take_said(&mut self, wanted: bool) -> Option<Vec<u8>> {
+        if wanted {
+            // What all pieces of a text have in common is said by the first of them in each batch.
+            self.encoder = Encoder::default();
+        }
         std::mem::replace(&mut self.said, wanted.then(Vec::new))
     }
 

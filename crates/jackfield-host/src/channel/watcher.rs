@@ -164,6 +164,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use jackfield_api::conversation::MessageChunk;
+    use jackfield_api::trouble::Gap;
     use jackfield_api::{Event, ItemId, Seq, Timestamp};
 
     use super::*;
@@ -183,6 +184,10 @@ mod tests {
             // At first nothing is secret; then all pieces have a secret in common; then one has it in its words.
             let message =
                 if (10..20).contains(&batch) { key.clone() } else { format!("message {}", batch / 10) };
+            // What is no piece of a text does not end it, also where it begins a batch.
+            let (seq, at, session_id) = (Seq(batch * 701 + 1), Timestamp(7), id.clone());
+            let body = Gap { from: Seq(0), to: Seq(0) }.into();
+            outbox.push(&Event { body, seq, at, session_id, turn: None, parent_tool_call_id: None }, None);
             for number in 0..700 {
                 let secret = batch == 30 && number == 5;
                 let body = MessageChunk {
@@ -190,7 +195,7 @@ mod tests {
                     message_id: Some(message.clone().into()),
                     text: if secret { key.as_str().into() } else { number.to_string().into() },
                 };
-                let (seq, at, session_id) = (Seq(batch * 700 + number + 1), Timestamp(7), id.clone());
+                let (seq, at, session_id) = (Seq(batch * 701 + number + 2), Timestamp(7), id.clone());
                 let (body, turn, parent_tool_call_id) = (body.into(), None, None);
                 outbox.push(&Event { body, seq, at, session_id, turn, parent_tool_call_id }, None);
             }
