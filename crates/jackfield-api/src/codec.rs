@@ -46,14 +46,23 @@ struct Last {
     member: &'static str,
 }
 
+/// What was encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoded {
+    /// No piece of a text.
+    Other,
+    /// A piece of another text than the last one.
+    First,
+    /// A piece of the same text as the last one. So far into it begin its words, which only a brace stands behind.
+    Next(usize),
+}
+
 impl Encoder {
-    /// Appends `event` exactly as [`encode`] does. Says where in there its words begin, if all before them but numbers
-    /// is as it was in the piece before; else where it begins itself.
-    pub fn encode(&mut self, event: &Event, out: &mut Vec<u8>) -> usize {
-        let mut new = out.len();
+    /// Appends `event` exactly as [`encode`] does.
+    pub fn encode(&mut self, event: &Event, out: &mut Vec<u8>) -> Encoded {
         let Some(words) = Words::of(&event.body) else {
             encode(event, out);
-            return new;
+            return Encoded::Other;
         };
         let goes_on = self.last.as_ref().is_some_and(|last| last.goes_on(event, &words));
         if !goes_on {
@@ -69,14 +78,13 @@ impl Encoder {
                 member: words.member,
             });
         }
+        let begin = out.len();
         write_head(event, out);
         out.extend_from_slice(&self.common);
-        if goes_on {
-            new = out.len();
-        }
+        let before = out.len() - begin;
         words.write(out);
         out.push(b'}');
-        new
+        if goes_on { Encoded::Next(before) } else { Encoded::First }
     }
 }
 

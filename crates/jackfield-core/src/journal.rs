@@ -35,7 +35,7 @@ pub struct Entry {
 }
 
 /// How a line of the CLI begins that may stand in a journal as it came. No other line of a journal begins so.
-const AS_IT_CAME: &str = "{\"type\":\"";
+const AS_IT_CAME: &[u8; 9] = b"{\"type\":\"";
 
 /// Why a line of a journal cannot be read.
 #[derive(Debug, Error)]
@@ -125,7 +125,7 @@ impl Reader {
             #[serde(default)]
             lossy: bool,
         }
-        if line.starts_with(AS_IT_CAME) {
+        if begins_as_it_came(line) {
             let t = self.came.ok_or(ReadError::NoTime)?;
             let (dir, line) = ("out".to_owned(), line.to_owned());
             return Ok(Some(Entry { t, dir, line, by: None, lossy: false }));
@@ -208,9 +208,11 @@ impl Entry {
 /// Whether a line of the CLI may stand in a journal as it came.
 pub fn may_stand(line: &wire::Decoded<'_>) -> bool {
     // What is no JSON would make the journal none.
-    !line.repaired
-        && line.text.starts_with(AS_IT_CAME)
-        && !matches!(line.message, wire::Inbound::Malformed(_))
+    !line.repaired && begins_as_it_came(&line.text) && !matches!(line.message, wire::Inbound::Malformed(_))
+}
+
+fn begins_as_it_came(line: &str) -> bool {
+    line.as_bytes().first_chunk() == Some(AS_IT_CAME)
 }
 
 /// Appends the time of lines that stand behind it as they came, as a line.

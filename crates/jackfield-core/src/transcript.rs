@@ -203,6 +203,16 @@ impl Transcript {
         }
     }
 
+    /// The text of an item that was not taken yet.
+    pub fn text(&self, item: ItemId) -> Option<&str> {
+        let items = &self.snapshot.items;
+        let at = items.binary_search_by_key(&item.0, |item| item.seq.0).ok()?;
+        match &items[at].content {
+            ItemContent::Text(text) | ItemContent::Thinking(text) => Some(&text.text),
+            _ => None,
+        }
+    }
+
     fn push(&mut self, event: &Event, content: ItemContent) {
         self.snapshot.items.push(Item {
             seq: event.seq,

@@ -4,6 +4,7 @@
 //! nobody does and nothing runs.
 
 mod book;
+mod debug_lines;
 mod observed;
 mod outbox;
 pub(crate) mod run;

@@ -21,8 +21,8 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 const PIECE: usize = 256 * 1024;
 /// How much room in a file is taken ahead.
 const AHEAD: u64 = 2 * 1024 * 1024;
-/// Much was said: as much as a pipe holds, about. What is less than that is written at once.
-const MUCH: usize = 32 * 1024;
+/// Much was said: a piece is not worth its while below that. What is less is written at once.
+const MUCH: usize = 8 * 1024;
 
 /// What a debug file has in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,7 +256,7 @@ mod tests {
         let length = || fs::metadata(&path).unwrap().len();
         let mut file = DebugFile::open(folder.path(), &SessionId::from("s"), Kind::Raw).unwrap();
         let mut expected = String::new();
-        for number in 0..100 {
+        for number in 0..400 {
             // Lines of many lengths with keys at their ends: some of them lie where a piece ends.
             let line = format!("{number} {} {}\n", "x".repeat(number % 61), key());
             let lines = line.repeat(MUCH / line.len() + 1);

@@ -70,7 +70,7 @@ pub enum DebugOf {
 /// Where spans go. It is called in the middle of a session's work, so it must be quick.
 pub trait SpanSink: std::fmt::Debug + Send + Sync {
     /// Takes spans that are over.
-    fn take(&self, spans: Vec<Span>);
+    fn take(&self, spans: &[Span]);
 }
 
 /// What is counted in a host, by all of it.

@@ -16,6 +16,6 @@ pub mod tally;
 pub mod trace_parent;
 
 pub use span::{Parent, Payload, Span, SpanEvent, Value};
-pub use spans::{Lines, Payloads, Spans};
+pub use spans::{Payloads, Source, Spans};
 pub use tally::Tally;
 pub use trace_parent::{Sampled, Seed, SpanId, TraceId, TraceParent};

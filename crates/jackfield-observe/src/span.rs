@@ -4,6 +4,8 @@
 //! there is none that stays open.
 
 use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
 
 use jackfield_api::Timestamp;
 
@@ -28,6 +30,8 @@ pub struct Span {
     pub attributes: Vec<Attribute>,
     /// What happened in it.
     pub events: Vec<SpanEvent>,
+    /// What was said in it, where that goes into spans: the texts of its events, one behind the other.
+    pub said: String,
     /// Why it failed, if it did.
     pub failed: Option<String>,
 }
@@ -59,8 +63,8 @@ pub struct SpanEvent {
 /// What was said, as much of it as is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payload {
-    /// The text, without its secrets.
-    pub text: String,
+    /// Where in [`Span::said`] its text is, without secrets.
+    pub place: Range<usize>,
     /// How long it was.
     pub bytes: u64,
 }
@@ -73,6 +77,8 @@ pub type Attribute = (&'static str, Value);
 pub enum Value {
     /// Words, mostly from a list.
     Text(Cow<'static, str>),
+    /// A name that others have too.
+    Name(Arc<str>),
     /// A whole number.
     Whole(u64),
     /// Any number.
@@ -93,6 +99,12 @@ impl From<String> for Value {
     }
 }
 
+impl From<Arc<str>> for Value {
+    fn from(name: Arc<str>) -> Self {
+        Self::Name(name)
+    }
+}
+
 impl From<u64> for Value {
     fn from(number: u64) -> Self {
         Self::Whole(number)
@@ -106,6 +118,11 @@ impl From<f64> for Value {
 }
 
 impl Span {
+    /// The text of a payload.
+    pub fn text(&self, payload: &Payload) -> &str {
+        self.said.get(payload.place.clone()).unwrap_or_default()
+    }
+
     /// An attribute by its name.
     pub fn attribute(&self, name: &str) -> Option<&Value> {
         self.attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| value)

@@ -10,6 +10,7 @@ mod open;
 mod payload;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use jackfield_api::conversation::Trigger;
 use jackfield_api::tool::ToolStatus;
@@ -18,8 +19,8 @@ use jackfield_api::{Body, Event, Timestamp, TurnNumber, Uuid};
 use crate::span::{Attribute, Parent, Span, names};
 use crate::trace_parent::{Sampled, Seed, TraceParent};
 pub(crate) use facts::{kind, outcome, run_end};
-use open::{Forest, Key};
-pub use payload::{Lines, Payloads, Redact};
+use open::{Forest, Key, Room};
+pub use payload::{Payloads, Redact, Source};
 
 /// How many prompts of others may wait for their turn.
 const WAITING: usize = 64;
@@ -41,7 +42,7 @@ pub struct Spans {
     forest: Forest,
     /// When the turn got its result; a failure may still be told.
     ended: Option<Timestamp>,
-    model: Option<String>,
+    model: Option<Arc<str>>,
     now: Timestamp,
 }
 
@@ -80,47 +81,41 @@ impl Spans {
         }
     }
 
-    /// Takes an event in, with its lines where they are known and wanted.
+    /// Takes an event in; what it tells of is asked for where it is wanted.
     #[inline]
-    pub fn see(&mut self, event: &Event, lines: Lines<'_>) {
+    pub fn see(&mut self, event: &Event, source: &dyn Source) {
         // A failure is told right behind the result that it belongs to.
-        if !matches!(event.body, Body::Error(_)) {
+        if self.ended.is_some() && !matches!(event.body, Body::Error(_)) {
             self.settle();
         }
         self.now = self.now.max(event.at);
-        // Nine events in ten are pieces of a block that is open.
-        let (name, item, message, text) = match &event.body {
-            Body::MessageChunk(chunk) => {
-                (names::MESSAGE, chunk.item_id, chunk.message_id.as_ref(), &chunk.text)
-            }
-            Body::Reasoning(thought) => {
-                (names::REASONING, thought.item_id, thought.message_id.as_ref(), &thought.reasoning_text)
-            }
-            _ => return self.see_rarer(event, lines),
+        let (name, item, message) = match &event.body {
+            Body::MessageChunk(chunk) => (names::MESSAGE, chunk.item_id, chunk.message_id.as_ref()),
+            Body::Reasoning(thought) => (names::REASONING, thought.item_id, thought.message_id.as_ref()),
+            _ => return self.see_rarer(event, source),
         };
-        let room = self.payloads.map_or(0, |payloads| payloads.bytes.saturating_mul(2));
-        match self.forest.block(item) {
-            Some(open) => open.hear(text, room),
-            None => self.begin_block(name, event, item, message, text),
+        // Nine events in ten are pieces of a block that goes on: what they say is asked for when it is over.
+        if item.0 == event.seq.0 {
+            self.begin_block(name, event, item, message);
         }
     }
 
-    fn see_rarer(&mut self, event: &Event, lines: Lines<'_>) {
+    fn see_rarer(&mut self, event: &Event, source: &dyn Source) {
         match &event.body {
             Body::TurnStarted(started) => self.begin(event, started.trigger),
             Body::UserMessage(message) if event.parent_tool_call_id.is_none() => {
                 self.adopt(message.uuid.as_ref());
-                self.attach(&Key::Turn, event, lines);
+                self.attach(&Key::Turn, event, source);
             }
             Body::SessionStatus(status) => {
-                self.model = Some(status.model.clone());
-                self.point(names::SYSTEM.into(), event, lines, facts::status(status));
+                self.model = Some(status.model.as_str().into());
+                self.point(names::SYSTEM.into(), event, source, facts::status(status));
             }
             Body::ModelChanged(changed) => {
-                self.model = Some(changed.model.clone());
-                self.happened(event, lines, vec![(facts::MODEL, changed.model.clone().into())]);
+                self.model = Some(changed.model.as_str().into());
+                self.happened(event, source, vec![(facts::MODEL, changed.model.clone().into())]);
             }
-            Body::ItemEnded(ended) => self.end_block(event, lines, ended.item_id, ended.outcome),
+            Body::ItemEnded(ended) => self.end_block(event, source, ended.item_id, ended.outcome),
             Body::ToolCall(call) => {
                 let key = Key::Tool(call.tool_call_id.clone());
                 if !self.forest.contains(&key) {
@@ -128,16 +123,16 @@ impl Spans {
                         (facts::OPERATION, "execute_tool".into()),
                         (facts::TOOL, call.tool_name.clone().into()),
                         (facts::TOOL_TYPE, "function".into()),
-                        (facts::TOOL_CALL, call.tool_call_id.as_str().to_owned().into()),
+                        (facts::TOOL_CALL, call.tool_call_id.0.clone().into()),
                         (facts::KIND, kind(&call.normalized).into()),
                     ];
                     self.open(key.clone(), names::TOOL.into(), event, attributes);
-                    self.attach(&key, event, lines);
+                    self.attach(&key, event, source);
                 }
             }
             Body::ToolUpdate(update) if update.tool_status != ToolStatus::Running => {
                 let key = Key::Tool(update.tool_call_id.clone());
-                self.attach(&key, event, lines);
+                self.attach(&key, event, source);
                 if let Some(open) = self.forest.get(&key) {
                     let complete = update.tool_status == ToolStatus::Complete;
                     open.say(facts::OUTCOME, if complete { "complete" } else { "error" });
@@ -151,19 +146,18 @@ impl Spans {
             Body::PermissionRequest(request) => {
                 let mut attributes = vec![(facts::KIND, facts::question(request.kind).into())];
                 attributes.extend(request.tool_name.clone().map(|name| (facts::TOOL, name.into())));
-                attributes.extend(
-                    request.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.as_str().to_owned().into())),
-                );
+                attributes
+                    .extend(request.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.0.clone().into())));
                 let key = Key::Question(request.pending_id);
                 self.open(key.clone(), names::PERMISSION.into(), event, attributes);
-                self.attach(&key, event, lines);
+                self.attach(&key, event, source);
             }
             Body::PermissionResolved(over) => {
                 let mut answer = vec![(facts::OUTCOME, outcome(over.outcome).into())];
                 let by = over.by.as_deref().map(|by| payload::cut(by, WORDS, self.redact));
                 answer.extend(by.map(|by| (facts::BY, by.into())));
                 let key = Key::Question(over.pending_id);
-                self.answer(&key, names::PERMISSION_ANSWER.into(), event, lines, answer);
+                self.answer(&key, names::PERMISSION_ANSWER.into(), event, source, answer);
             }
             Body::PermissionCancelled(over) => {
                 let key = Key::Question(over.pending_id);
@@ -172,19 +166,19 @@ impl Spans {
                 }
                 self.close(&key);
             }
-            Body::Hook(hook) => self.hook(event, lines, hook),
+            Body::Hook(hook) => self.hook(event, source, hook),
             Body::ContextWindow(context) => {
-                self.point(names::CONTEXT.into(), event, lines, facts::context(context));
+                self.point(names::CONTEXT.into(), event, source, facts::context(context));
             }
             Body::Complete(complete) => {
                 let figures = facts::complete(complete);
-                self.point(names::COMPLETE.into(), event, lines, figures.clone());
+                self.point(names::COMPLETE.into(), event, source, figures.clone());
                 if let Some(turn) = self.forest.get(&Key::Turn) {
                     turn.say_all(figures);
                     self.ended = Some(self.now);
                 }
             }
-            Body::Error(error) => self.failed(event, lines, &error.code, &error.error),
+            Body::Error(error) => self.failed(event, source, &error.code, &error.error),
             Body::RunEnded(end) => {
                 let reason = run_end(end.reason);
                 if let Some(turn) = self.forest.get(&Key::Turn)
@@ -200,17 +194,17 @@ impl Spans {
             Body::ApiRetry(retry) => {
                 let mut attributes = vec![("jackfield.attempt", retry.attempt.into())];
                 attributes.extend(retry.status.map(|status| ("http.response.status_code", status.into())));
-                self.happened(event, lines, attributes);
+                self.happened(event, source, attributes);
             }
             Body::RateLimit(limit) => {
-                self.happened(event, lines, vec![(facts::OUTCOME, limit.status.clone().into())]);
+                self.happened(event, source, vec![(facts::OUTCOME, limit.status.clone().into())]);
             }
             Body::Unknown(unknown) => {
                 let tag = payload::cut(&unknown.tag, WORDS, self.redact);
-                self.happened(event, lines, vec![(facts::KIND, tag.into())]);
+                self.happened(event, source, vec![(facts::KIND, tag.into())]);
             }
             Body::Compaction(_) | Body::ModeChanged(_) | Body::Notice(_) | Body::Malformed(_) => {
-                self.happened(event, lines, Vec::new());
+                self.happened(event, source, Vec::new());
             }
             _ => {}
         }
@@ -235,14 +229,9 @@ impl Spans {
         self.forest.close_all(self.now);
     }
 
-    /// The spans that are over and were not taken yet, children before their parents.
-    pub fn take(&mut self) -> Vec<Span> {
-        self.forest.take()
-    }
-
-    /// Whether there is something to take.
-    pub fn has_some(&self) -> bool {
-        self.forest.has_closed()
+    /// Shows the spans that are over to who takes them, if there are some: once, and children before their parents.
+    pub fn hand_on(&mut self, take: impl FnOnce(&[Span])) {
+        self.forest.hand_on(take);
     }
 
     /// How many spans are not over yet.
@@ -266,11 +255,12 @@ impl Spans {
             (facts::OPERATION, "invoke_agent".into()),
             (facts::PROVIDER, "anthropic".into()),
             (facts::AGENT, "claude-code".into()),
-            (facts::CONVERSATION, event.session_id.as_str().to_owned().into()),
+            (facts::CONVERSATION, event.session_id.0.clone().into()),
             (facts::TURN, u64::from(turn.0).into()),
             (facts::TRIGGER, trigger.into()),
         ];
         attributes.extend(self.model.clone().map(|model| (facts::MODEL_ASKED, model.into())));
+        let Room { events, said } = self.forest.room();
         let span = Span {
             trace_id: place.trace_id,
             span_id: place.span_id,
@@ -279,7 +269,8 @@ impl Spans {
             start: self.now,
             end: self.now,
             attributes,
-            events: Vec::new(),
+            events,
+            said,
             failed: None,
         };
         self.forest.open(Key::Turn, None, span);
@@ -303,7 +294,7 @@ impl Spans {
         }
     }
 
-    fn failed(&mut self, event: &Event, lines: Lines<'_>, code: &str, words: &str) {
+    fn failed(&mut self, event: &Event, source: &dyn Source, code: &str, words: &str) {
         let words = payload::cut(words, WORDS, self.redact);
         let code = payload::cut(code, WORDS, self.redact);
         if let Some(turn) = self.forest.get(&Key::Turn)
@@ -313,6 +304,6 @@ impl Spans {
             turn.say(facts::ERROR, code.clone());
             turn.span.failed = Some(words);
         }
-        self.happened(event, lines, vec![(facts::ERROR, code.into())]);
+        self.happened(event, source, vec![(facts::ERROR, code.into())]);
     }
 }

@@ -20,6 +20,9 @@ use crate::spool::Spool;
 const BESIDE: usize = 96;
 /// The part of the room that one line may take.
 const SHARE: usize = 8;
+/// For how many lines room is made at once, and for how much text.
+const MANY: usize = 32;
+const MUCH: usize = 12 * 1024;
 
 /// The newest lines of a session, in both directions.
 #[derive(Debug)]
@@ -37,7 +40,10 @@ struct Kept {
     /// How much text went before them.
     gone: usize,
     lines: VecDeque<About>,
+    /// How many lines there were.
     last: u64,
+    /// The last event that was made of one of them.
+    reached: Seq,
     /// Who wants all lines.
     spools: Vec<Arc<Spool>>,
 }
@@ -71,16 +77,27 @@ impl LineFeed {
 }
 
 /// Follows one line after the other to the events that are made of it; does nothing where no lines are kept.
+///
+/// Lines are handed over many at a time: who looks for one is in nobody's way then.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     tail: Option<Arc<RawTail>>,
     /// The first and the last event of the line.
     made: Option<(Seq, Seq)>,
+    waiting: Waiting,
+}
+
+/// Lines on their way to where they are kept.
+#[derive(Debug, Default)]
+struct Waiting {
+    text: String,
+    /// Where each begins is counted in this text.
+    lines: Vec<About>,
 }
 
 impl Recorder {
     pub(crate) fn new(tail: Option<Arc<RawTail>>) -> Self {
-        Self { tail, made: None }
+        Self { tail, made: None, waiting: Waiting::default() }
     }
 
     /// Whether lines are kept.
@@ -101,8 +118,20 @@ impl Recorder {
     /// Nothing more will be made of the line.
     pub(crate) fn end(&mut self, at: Timestamp, direction: Direction, line: &str) {
         if let Some(tail) = &self.tail {
-            tail.keep(at, direction, line, self.made);
+            tail.pass(at, direction, line, self.made, &mut self.waiting);
         }
+    }
+
+    /// Keeps what waits. To be called before its events are told to anybody.
+    pub(crate) fn keep(&mut self) {
+        if let Some(tail) = &self.tail {
+            tail.keep(&mut self.waiting);
+        }
+    }
+
+    /// Lets go of the room for lines. No more come for now.
+    pub(crate) fn let_go(&mut self) {
+        self.waiting = Waiting::default();
     }
 
     /// The run is over, and all events of it are made.
@@ -136,46 +165,75 @@ impl RawTail {
         KeptLines { lines: kept.from(passed).collect(), missing: first > number.0.saturating_add(1) }
     }
 
-    /// The line that an event was made of, as far as it is kept, in the room of another one.
-    pub fn line_of<'a>(&self, seq: Seq, room: &'a mut String) -> Option<&'a str> {
+    /// Appends the line that an event was made of, as far as it is kept and at most so many bytes of it, and says how long
+    /// it was.
+    pub fn line_of(&self, seq: Seq, most: usize, to: &mut String) -> Option<u64> {
         let kept = self.lock();
         let index = kept.lines.partition_point(|line| line.reached < seq);
         let about = kept.lines.get(index)?;
         if about.made?.0 > seq {
             return None;
         }
-        kept.read(about, room);
-        Some(room)
+        kept.read(about, most, to);
+        Some(to_u64(about.length))
     }
 
-    /// Keeps as much of a line as it may take, with the first and the last event that were made of it.
-    fn keep(&self, at: Timestamp, direction: Direction, line: &str, made: Option<(Seq, Seq)>) {
+    /// Takes as much of a line as may be kept, with the first and the last event that were made of it.
+    fn pass(
+        &self,
+        at: Timestamp,
+        direction: Direction,
+        line: &str,
+        made: Option<(Seq, Seq)>,
+        waiting: &mut Waiting,
+    ) {
+        let followed = self.followed.load(Ordering::Relaxed);
+        if self.room == 0 && !followed {
+            return;
+        }
         let direction = match direction {
             Direction::FromCli => LineDirection::FromCli,
             Direction::ToCli => LineDirection::ToCli,
         };
-        if self.room == 0 && !self.followed.load(Ordering::Relaxed) {
+        let text = &line[..line.floor_char_boundary(self.room / SHARE)];
+        if waiting.lines.capacity() == 0 {
+            // Where there is one there are many, mostly; and to make room line by line would be dear.
+            (waiting.text, waiting.lines) = (String::with_capacity(MUCH), Vec::with_capacity(MANY));
+        }
+        let from = waiting.text.len();
+        let about =
+            About { at, direction, from, kept: text.len(), length: line.len(), made, reached: Seq(0) };
+        waiting.text.push_str(text);
+        if !followed {
+            return waiting.lines.push(about);
+        }
+        let mut whole = about.told(LineNumber(0), line.to_owned());
+        waiting.lines.push(about);
+        self.keep(waiting);
+        let mut kept = self.lock();
+        whole.number = LineNumber(kept.last);
+        kept.tell(&FollowedLine::Line(whole));
+    }
+
+    /// Keeps lines; the oldest go.
+    fn keep(&self, waiting: &mut Waiting) {
+        if waiting.lines.is_empty() {
             return;
         }
-        let text = &line[..line.floor_char_boundary(self.room / SHARE)];
         let mut kept = self.lock();
-        while self.room < kept.text.len() + text.len() + (kept.lines.len() + 1) * BESIDE
-            && let Some(oldest) = kept.lines.pop_front()
-        {
-            kept.text.drain(..oldest.kept);
-            kept.gone += oldest.kept;
-        }
-        kept.last += 1;
-        let before = kept.lines.back().map(|line| line.reached).unwrap_or_default();
-        let reached = made.map_or(before, |(_, last)| last);
+        kept.make_room(self.room, waiting);
         let from = kept.gone + kept.text.len();
-        let about = About { at, direction, from, kept: text.len(), length: line.len(), made, reached };
-        if !kept.spools.is_empty() {
-            let whole = about.told(LineNumber(kept.last), line.to_owned());
-            kept.tell(&FollowedLine::Line(whole));
+        kept.text.extend(waiting.text.as_bytes());
+        for mut about in waiting.lines.drain(..) {
+            about.from += from;
+            about.reached = about.made.map_or(kept.reached, |(_, last)| last);
+            kept.reached = about.reached;
+            kept.last += 1;
+            kept.lines.push_back(about);
         }
-        kept.text.extend(text.as_bytes());
-        kept.lines.push_back(about);
+        waiting.text.clear();
+        // They may be more than there is room for.
+        kept.make_room(self.room, waiting);
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -188,7 +246,7 @@ impl About {
     fn told(&self, number: LineNumber, text: String) -> KeptLine {
         let (first_seq, last_seq) = self.made.unzip();
         let cut = text.len() < self.length;
-        let bytes = u64::try_from(self.length).unwrap_or(u64::MAX);
+        let bytes = to_u64(self.length);
         KeptLine { number, at: self.at, direction: self.direction, text, bytes, cut, first_seq, last_seq }
     }
 }
@@ -203,22 +261,48 @@ impl Kept {
     fn from(&self, index: usize) -> impl Iterator<Item = KeptLine> {
         self.lines.iter().zip(self.first()..).skip(index).map(|(about, number)| {
             let mut text = String::new();
-            self.read(about, &mut text);
+            self.read(about, usize::MAX, &mut text);
             about.told(LineNumber(number), text)
         })
     }
 
-    /// Puts the text of a line into a room.
-    fn read(&self, about: &About, room: &mut String) {
-        let mut text = std::mem::take(room).into_bytes();
-        text.clear();
-        let (from, to) = (about.from - self.gone, about.from - self.gone + about.kept);
+    /// Lets the oldest lines go, until others have room beside the rest. The newest of all stays.
+    fn make_room(&mut self, room: usize, others: &Waiting) {
+        let mut going = 0;
+        loop {
+            let text = self.text.len() - going + others.text.len();
+            let lines = self.lines.len() + others.lines.len();
+            if lines <= 1 || text + lines * BESIDE <= room {
+                break;
+            }
+            let Some(oldest) = self.lines.pop_front() else { break };
+            going += oldest.kept;
+        }
+        self.text.drain(..going);
+        self.gone += going;
+    }
+
+    /// Appends the text of a line, so many bytes of it at most.
+    fn read(&self, about: &About, most: usize, to: &mut String) {
+        let begin = about.from - self.gone;
+        let end = begin + about.kept.min(most);
         let (front, back) = self.text.as_slices();
         let middle = front.len();
-        text.extend_from_slice(&front[from.min(middle)..to.min(middle)]);
-        text.extend_from_slice(&back[from.saturating_sub(middle)..to.saturating_sub(middle)]);
-        // It was text when it came.
-        *room = String::from_utf8(text).unwrap_or_default();
+        let front = &front[begin.min(middle)..end.min(middle)];
+        let back = &back[begin.saturating_sub(middle)..end.saturating_sub(middle)];
+        let joined;
+        let text = if front.is_empty() {
+            back
+        } else if back.is_empty() {
+            front
+        } else {
+            joined = [front, back].concat();
+            &joined
+        };
+        // It was text when it came; only its last letter can be cut.
+        let whole =
+            simdutf8::basic::from_utf8(text).ok().or_else(|| Some(text.utf8_chunks().next()?.valid()));
+        to.push_str(whole.unwrap_or_default());
     }
 
     /// Tells something to who follows.
@@ -232,6 +316,10 @@ impl Kept {
     }
 }
 
+fn to_u64(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
 impl Drop for RawTail {
     fn drop(&mut self) {
         self.lock().spools.iter().for_each(|spool| spool.end());
@@ -243,7 +331,17 @@ mod tests {
     use super::*;
 
     fn keep(tail: &RawTail, text: &str, made: Option<(Seq, Seq)>) {
-        tail.keep(Timestamp(1), Direction::FromCli, text, made);
+        let mut waiting = Waiting::default();
+        tail.pass(Timestamp(1), Direction::FromCli, text, made, &mut waiting);
+        tail.keep(&mut waiting);
+    }
+
+    fn line_of(tail: &RawTail, seq: u64, most: usize) -> Option<(String, u64)> {
+        let mut text = "before ".to_owned();
+        let length = tail.line_of(Seq(seq), most, &mut text);
+        let text = text.strip_prefix("before ").map(str::to_owned);
+        assert!(length.is_some() || text.as_deref() == Some(""), "nothing is appended");
+        text.zip(length)
     }
 
     fn numbers(kept: &KeptLines) -> Vec<u64> {
@@ -269,7 +367,7 @@ mod tests {
         let tail = RawTail::new(0);
         keep(&tail, "one", Some((Seq(1), Seq(1))));
         assert_eq!(tail.after(LineNumber(0)), KeptLines { lines: Vec::new(), missing: false });
-        assert_eq!(tail.line_of(Seq(1), &mut String::new()), None);
+        assert_eq!(line_of(&tail, 1, usize::MAX), None);
         let folder = tempfile::tempdir()?;
         let mut feed = tail.follow(folder.path())?;
         keep(&tail, "two", None);
@@ -297,12 +395,14 @@ mod tests {
             recorder.end(Timestamp(0), Direction::ToCli, text);
             recorder.made(Seq(9));
         }
+        assert_eq!(tail.after(LineNumber(0)).lines, [], "they are handed over together");
+        recorder.keep();
         let lines = tail.after(LineNumber(0)).lines;
         let made: Vec<_> = lines.iter().map(|line| line.first_seq.zip(line.last_seq)).collect();
         assert_eq!(made, [None, Some((Seq(2), Seq(3))), Some((Seq(4), Seq(4)))]);
-        let mut room = String::new();
         for (seq, expected) in [None, Some("two"), Some("two"), Some("one"), None].into_iter().enumerate() {
-            assert_eq!(tail.line_of(Seq(seq as u64 + 1), &mut room), expected);
+            let line = line_of(&tail, seq as u64 + 1, usize::MAX);
+            assert_eq!(line, expected.map(|text| (text.to_owned(), 3)));
         }
     }
 
@@ -331,7 +431,35 @@ mod tests {
         assert!(kept.len() > 10, "{}", kept.len());
         for (line, text) in kept.iter().rev().zip(texts.iter().rev()) {
             assert_eq!(line.text, *text);
-            assert_eq!(tail.line_of(Seq(line.number.0), &mut String::new()), Some(text.as_str()));
+            for most in 0..20 {
+                let expected = (text[..text.floor_char_boundary(most)].to_owned(), to_u64(text.len()));
+                assert_eq!(line_of(&tail, line.number.0, most), Some(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn of_more_lines_at_once_than_there_is_room_for_the_newest_are_kept() {
+        let tail = Arc::new(RawTail::new(8 * (BESIDE + 10)));
+        let mut recorder = Recorder::new(Some(Arc::clone(&tail)));
+        for first in [0, 100, 103, 203] {
+            let many = if first == 100 { 3 } else { 100 };
+            for seq in first + 1..=first + many {
+                recorder.begin();
+                recorder.made(Seq(seq));
+                recorder.end(Timestamp(1), Direction::FromCli, &format!("line {seq}"));
+            }
+            recorder.keep();
+            let kept = tail.after(LineNumber(0));
+            assert!(kept.missing && (4..=10).contains(&kept.lines.len()), "{kept:?}");
+            for (line, seq) in kept.lines.iter().rev().zip((1..=first + many).rev()) {
+                assert_eq!((line.number.0, line.last_seq), (seq, Some(Seq(seq))));
+                assert_eq!(
+                    line_of(&tail, seq, usize::MAX),
+                    Some((line.text.clone(), to_u64(line.text.len())))
+                );
+                assert_eq!(line.text, format!("line {seq}"));
+            }
         }
     }
 
@@ -340,7 +468,8 @@ mod tests {
         let tail = RawTail::new(8 * 5);
         keep(&tail, "12345", None);
         assert!(!tail.after(LineNumber(0)).lines[0].cut);
-        keep(&tail, "1234ä6", None);
+        keep(&tail, "1234ä6", Some((Seq(1), Seq(1))));
+        assert_eq!(line_of(&tail, 1, usize::MAX), Some(("1234".to_owned(), 7)));
         let cut = &tail.after(LineNumber(1)).lines[0];
         assert_eq!((cut.text.as_str(), cut.bytes, cut.cut), ("1234", 7, true));
     }

@@ -19,7 +19,7 @@ use futures_util::FutureExt as _;
 use jackfield_api::command::{Rejection, RejectionCode, Reply, Verdict};
 use jackfield_api::session::RunEndReason;
 use jackfield_api::trouble::NoticeLevel;
-use jackfield_api::{Event, PendingId, Timestamp};
+use jackfield_api::{Body, Event, PendingId, Timestamp};
 use jackfield_core::{
     By, CallId, CommandId, Exit, HostReply, Input, Launch, Session as Machine, Signal, Transcript,
 };
@@ -311,6 +311,11 @@ impl Task {
                 self.recorder.begin();
                 self.feed_at(now, Input::Line(decoded));
                 self.recorder.end(now, Direction::FromCli, &text);
+                // The failure of a turn is told together with its end.
+                let ends = self.told.last().is_some_and(|event| matches!(event.body, Body::Complete(_)));
+                if self.told.len() >= TOLD && !ends {
+                    self.append();
+                }
             }
             Line::TooLong { length } => self.feed_at(now, Input::LongLine { length: *length }),
         }
@@ -337,11 +342,18 @@ impl Task {
         self.feed(Input::Signalled(signal));
     }
 
+    /// Puts what came into the log. Who sees an event there finds its line.
+    fn append(&mut self) {
+        self.recorder.keep();
+        self.log.append(&mut self.told);
+    }
+
     /// Tells what this wake-up brought.
     fn flush(&mut self) {
-        self.log.append(&mut self.told);
-        // A session that waits holds no room for events.
+        self.append();
+        // A session that waits holds no room for events and lines.
         self.told = Vec::new();
+        self.recorder.let_go();
         self.log.tell();
         self.scribe.tell(&[]);
         for (answer, result) in self.answered.drain(..) {

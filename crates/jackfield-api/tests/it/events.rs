@@ -1,5 +1,6 @@
 //! Events through the codec, which writes the streaming ones by hand.
 
+use jackfield_api::codec::Encoded;
 use jackfield_api::conversation::{MessageChunk, Reasoning};
 use jackfield_api::{Body, Event, ItemId, Seq, codec};
 use proptest::prelude::*;
@@ -93,16 +94,29 @@ fn what_pieces_of_a_text_have_in_common_is_theirs_alone() {
     ];
     events.extend(bodies().into_iter().map(event));
     // Each behind each.
-    let mut encoder = codec::Encoder::default();
+    let (mut encoder, mut next) = (codec::Encoder::default(), 0);
     for one in &events {
         for another in &events {
             for event in [one, another] {
-                let mut line = Vec::new();
-                encoder.encode(event, &mut line);
-                assert_eq!(String::from_utf8(line).unwrap(), encoded(event));
+                let mut line = b"before ".to_vec();
+                let what = encoder.encode(event, &mut line);
+                let line = String::from_utf8(line.split_off("before ".len())).unwrap();
+                assert_eq!(line, encoded(event));
+                let words = match &event.body {
+                    Body::MessageChunk(chunk) => Some(chunk.text.as_str()),
+                    Body::Reasoning(thought) => Some(thought.reasoning_text.as_str()),
+                    _ => None,
+                };
+                assert_eq!(what == Encoded::Other, words.is_none());
+                if let Encoded::Next(before) = what {
+                    let ending = format!("{}}}", serde_json::to_string(words.unwrap()).unwrap());
+                    assert_eq!(line[before..], ending);
+                    next += 1;
+                }
             }
         }
     }
+    assert!(next > events.len(), "each goes on where it came before");
 }
 
 #[test]

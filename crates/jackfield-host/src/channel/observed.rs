@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
-use jackfield_api::{Body, Event, Timestamp, TurnNumber, Uuid};
+use jackfield_api::{Event, ItemId, Timestamp, TurnNumber, Uuid};
 use jackfield_observe::tally::Underway;
-use jackfield_observe::{Lines, Seed, Spans, Tally, TraceParent};
+use jackfield_observe::{Seed, Source, Spans, Tally, TraceParent};
 use jackfield_sdk::RawTail;
 
+use super::Answer;
+use super::book::Book;
 use crate::observe::{Figures, Observe, SpanSink};
 use crate::redact::redact;
 
@@ -28,8 +30,27 @@ struct Traced {
     sink: Arc<dyn SpanSink>,
     /// The lines, where what was said goes into spans.
     lines: Option<Arc<RawTail>>,
-    /// Room for one of them.
-    line: String,
+}
+
+/// Where that is what an event tells of.
+struct Told<'a> {
+    event: &'a Event,
+    tail: Option<&'a RawTail>,
+    book: &'a Book<Answer>,
+}
+
+impl Source for Told<'_> {
+    fn raw(&self, most: usize, to: &mut String) -> Option<u64> {
+        self.tail?.line_of(self.event.seq, most, to)
+    }
+
+    fn normalized(&self) -> Option<&str> {
+        simdutf8::basic::from_utf8(self.book.outbox.last_line()).ok()
+    }
+
+    fn text(&self, item: ItemId) -> Option<&str> {
+        self.book.transcript.text(item)
+    }
 }
 
 #[derive(Debug)]
@@ -50,7 +71,6 @@ impl Observed {
             spans: Spans::new(Seed(uuid::Uuid::new_v4().as_u128()), redact, observe.payloads),
             sink: Arc::clone(sink),
             lines: observe.payloads.map(|_| Arc::clone(tail)),
-            line: String::new(),
         });
         let counted = figures.map(|figures| Counted {
             tally: Tally::default(),
@@ -60,23 +80,16 @@ impl Observed {
         (traced.is_some() || counted.is_some()).then(|| Box::new(Self { traced, counted, seen: false }))
     }
 
-    /// An event of the session and its line; the model is the one in effect.
-    pub(crate) fn see(&mut self, event: &Event, line: &[u8], model: Option<&str>) {
+    /// An event of the session, which was taken into its book.
+    pub(crate) fn see(&mut self, event: &Event, book: &Book<Answer>) {
         self.seen = true;
         if let Some(counted) = &mut self.counted {
+            let status = book.transcript.snapshot().status.as_ref();
+            let model = status.map(|status| status.model.as_str());
             counted.tally.see(event, model, &mut counted.underway);
         }
         if let Some(traced) = &mut self.traced {
-            // A piece of a block has no line in a span; so the lines of most events are never looked for.
-            let is_piece = matches!(event.body, Body::MessageChunk(_) | Body::Reasoning(_));
-            let lines = match &traced.lines {
-                Some(lines) if !is_piece => Lines {
-                    raw: lines.line_of(event.seq, &mut traced.line),
-                    normalized: str::from_utf8(line).ok(),
-                },
-                _ => Lines::default(),
-            };
-            traced.spans.see(event, lines);
+            traced.spans.see(event, &Told { event, tail: traced.lines.as_deref(), book });
         }
     }
 
@@ -104,9 +117,7 @@ impl Observed {
             if quiet {
                 traced.spans.settle();
             }
-            if traced.spans.has_some() {
-                traced.sink.take(traced.spans.take());
-            }
+            traced.spans.hand_on(|spans| traced.sink.take(spans));
         }
         if let Some(counted) = &mut self.counted {
             if quiet {

@@ -12,6 +12,7 @@ use jackfield_api::permission::PermissionRequest;
 use jackfield_api::snapshot::{Item, Snapshot};
 use jackfield_api::{Body, Event, Seq, SessionId, SharedEvent, Timestamp};
 
+use super::debug_lines::DebugLines;
 use crate::store::{Batch, Decided, TurnRow};
 
 /// How much may wait before no more events are taken from the run. A batch becomes one frame, and whoever is behind
@@ -32,8 +33,8 @@ pub(crate) struct Outbox {
     lines: Vec<u8>,
     /// Where the last of them begins.
     last_line: usize,
-    /// What is said in them, if somebody wants to know it.
-    said: Option<Vec<u8>>,
+    /// The same for a debug file, if there is one.
+    debug: Option<DebugLines>,
     first: Option<Seq>,
     last: Seq,
     items: Vec<Item>,
@@ -59,7 +60,7 @@ impl Outbox {
             encoder: Encoder::default(),
             lines: Vec::new(),
             last_line: 0,
-            said: None,
+            debug: None,
             first: None,
             last,
             items: Vec::new(),
@@ -79,11 +80,11 @@ impl Outbox {
         self.first.get_or_insert(event.seq);
         self.last = event.seq;
         self.last_line = self.lines.len();
-        let words = self.encoder.encode(event, &mut self.lines);
-        self.lines.push(b'\n');
-        if let Some(said) = &mut self.said {
-            said.extend_from_slice(&self.lines[words..]);
+        let encoded = self.encoder.encode(event, &mut self.lines);
+        if let Some(debug) = &mut self.debug {
+            debug.push((event.seq, event.at), &self.lines[self.last_line..], encoded);
         }
+        self.lines.push(b'\n');
         self.urgent |=
             matches!(event.body, Body::Complete(_) | Body::PermissionRequest(_) | Body::RunEnded(_));
         match &event.body {
@@ -108,7 +109,7 @@ impl Outbox {
 
     /// The line of the event that was taken in last, until it is sent.
     pub(crate) fn last_line(&self) -> &[u8] {
-        self.lines.get(self.last_line..).unwrap_or_default().trim_ascii_end()
+        self.lines.get(self.last_line..).unwrap_or_default().strip_suffix(b"\n").unwrap_or_default()
     }
 
     /// Keeps an event that was taken in, for those in this process who read it.
@@ -172,14 +173,12 @@ impl Outbox {
         Some(batch)
     }
 
-    /// What is said in the batch that was just made, if it is known; and whether it is wanted of the next, in which is
-    /// nothing yet.
-    pub(crate) fn take_said(&mut self, wanted: bool) -> Option<Vec<u8>> {
-        if wanted {
-            // What all pieces of a text have in common is said by the first of them in each batch.
-            self.encoder = Encoder::default();
-        }
-        std::mem::replace(&mut self.said, wanted.then(Vec::new))
+    /// The lines of the batch that was just made for a debug file, if they were wanted; and whether those of the next
+    /// are, in which is nothing yet.
+    pub(crate) fn take_debug(&mut self, wanted: bool) -> Option<Vec<u8>> {
+        let lines = self.debug.take().map(DebugLines::end);
+        self.debug = wanted.then(|| DebugLines::with_room(lines.as_ref().map_or(0, Vec::len)));
+        lines
     }
 
     /// The events of the batch that is on its way, once; none if not all of them were kept.

@@ -9,12 +9,9 @@ use jackfield_api::conversation::ItemOutcome;
 use jackfield_api::tool::{Hook, HookStatus};
 use jackfield_api::{Event, ItemId, MessageId};
 
-use super::open::Key;
-use super::{HAPPENINGS, Lines, Spans, TURNS, facts};
+use super::open::{Key, Room};
+use super::{HAPPENINGS, Source, Spans, TURNS, facts};
 use crate::span::{Attribute, Parent, Span, SpanEvent, Value, names};
-
-/// Room for the text of a block, before it is known how long it gets.
-const BLOCK: usize = 1024;
 
 impl Spans {
     /// The first piece of a block.
@@ -24,30 +21,30 @@ impl Spans {
         event: &Event,
         item: ItemId,
         message: Option<&MessageId>,
-        text: &str,
     ) {
-        // A block that was closed with its turn is not opened again.
-        if item.0 != event.seq.0 {
+        if self.forest.contains(&Key::Item(item)) {
             return;
         }
         // Two more are said of it at its end.
         let mut attributes = Vec::with_capacity(4);
-        attributes.extend(message.map(|id| (facts::RESPONSE, Value::from(id.as_str().to_owned()))));
+        attributes.extend(message.map(|id| (facts::RESPONSE, Value::from(id.0.clone()))));
         attributes.extend(self.model.clone().map(|model| (facts::MODEL, model.into())));
         self.open(Key::Item(item), name.into(), event, attributes);
-        let room = self.payloads.map_or(0, |payloads| payloads.bytes.saturating_mul(2));
-        if let Some(open) = self.forest.block(item) {
-            open.text.reserve(room.min(BLOCK));
-            open.hear(text, room);
-        }
     }
 
-    pub(super) fn end_block(&mut self, event: &Event, lines: Lines<'_>, item: ItemId, outcome: ItemOutcome) {
+    pub(super) fn end_block(
+        &mut self,
+        event: &Event,
+        source: &dyn Source,
+        item: ItemId,
+        outcome: ItemOutcome,
+    ) {
         let key = Key::Item(item);
         let (payloads, redact) = (self.payloads, self.redact);
         if let Some(open) = self.forest.get(&key) {
-            let bytes = open.bytes;
-            open.say(facts::BYTES, bytes);
+            if let Some(text) = source.text(item) {
+                open.say(facts::BYTES, u64::try_from(text.len()).unwrap_or(u64::MAX));
+            }
             open.say(
                 facts::OUTCOME,
                 match outcome {
@@ -57,20 +54,13 @@ impl Spans {
                 },
             );
             if let Some(payloads) = payloads {
-                let text = std::mem::take(&mut open.text);
-                let events = &mut open.span.events;
-                events.reserve_exact(2);
-                // The pieces are no lines of their own here: a secret may lie in several of them.
-                if let Some(raw) = lines.raw {
-                    payloads.put_text(events, "raw", event.at, raw, redact);
-                }
-                payloads.put_own(events, "normalized", event.at, text, redact);
+                payloads.put(&mut open.span, event.at, source, Some(item), redact);
             }
         }
         self.close(&key);
     }
 
-    pub(super) fn hook(&mut self, event: &Event, lines: Lines<'_>, hook: &Hook) {
+    pub(super) fn hook(&mut self, event: &Event, source: &dyn Source, hook: &Hook) {
         let key = Key::Hook {
             event: hook.hook_event.clone(),
             name: hook.hook_name.clone(),
@@ -79,18 +69,17 @@ impl Spans {
         let outcome = match hook.status {
             HookStatus::Running => {
                 let mut attributes = vec![(facts::HOOK, hook.hook_event.clone().into())];
-                attributes.extend(
-                    hook.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.as_str().to_owned().into())),
-                );
+                attributes
+                    .extend(hook.tool_call_id.as_ref().map(|id| (facts::TOOL_CALL, id.0.clone().into())));
                 self.open(key.clone(), names::HOOK.into(), event, attributes);
-                return self.attach(&key, event, lines);
+                return self.attach(&key, event, source);
             }
             HookStatus::Complete => "complete",
             HookStatus::Error => "error",
             HookStatus::Cancelled => "cancelled",
         };
         let name = format!("{}{}", names::HOOK_ANSWER, facts::snake(&hook.hook_event));
-        self.answer(&key, name.into(), event, lines, vec![(facts::OUTCOME, outcome.into())]);
+        self.answer(&key, name.into(), event, source, vec![(facts::OUTCOME, outcome.into())]);
     }
 
     /// Ends a request with its answer, which is inside of it.
@@ -99,10 +88,10 @@ impl Spans {
         key: &Key,
         name: Cow<'static, str>,
         event: &Event,
-        lines: Lines<'_>,
+        source: &dyn Source,
         attributes: Vec<Attribute>,
     ) {
-        let (now, seed) = (self.now, self.seed);
+        let (now, seed, Room { events, said }) = (self.now, self.seed, self.forest.room());
         let Some(open) = self.forest.get(key) else { return };
         open.say_all(attributes.iter().filter(|(name, _)| *name == facts::OUTCOME).cloned());
         let mut answer = Span {
@@ -112,12 +101,13 @@ impl Spans {
             start: now,
             end: now,
             attributes,
-            events: Vec::new(),
+            events,
+            said,
             failed: None,
             trace_id: open.span.trace_id,
         };
         if let Some(payloads) = self.payloads {
-            payloads.put(&mut answer.events, event.at, lines, self.redact);
+            payloads.put(&mut answer, event.at, source, None, self.redact);
         }
         self.forest.finished(answer, now);
         self.close(key);
@@ -128,7 +118,7 @@ impl Spans {
         &mut self,
         name: Cow<'static, str>,
         event: &Event,
-        lines: Lines<'_>,
+        source: &dyn Source,
         attributes: Vec<Attribute>,
     ) {
         // Without a turn there is nothing that it could be a part of.
@@ -137,7 +127,7 @@ impl Spans {
         }
         let (_, mut span) = self.span(name, event, attributes);
         if let Some(payloads) = self.payloads {
-            payloads.put(&mut span.events, event.at, lines, self.redact);
+            payloads.put(&mut span, event.at, source, None, self.redact);
         }
         self.forest.finished(span, self.now);
     }
@@ -164,6 +154,7 @@ impl Spans {
         let outer = inside.as_ref().and_then(|key| self.forest.get(key)).map(|open| &open.span);
         let trace_id = outer.map_or_else(|| self.seed.trace(TURNS | event.seq.0), |outer| outer.trace_id);
         let parent = outer.map_or(Parent::None, |outer| Parent::Ours(outer.span_id));
+        let Room { events, said } = self.forest.room();
         let span = Span {
             trace_id,
             span_id: self.seed.span(event.seq.0),
@@ -172,7 +163,8 @@ impl Spans {
             start: self.now,
             end: self.now,
             attributes,
-            events: Vec::new(),
+            events,
+            said,
             failed: None,
         };
         (inside, span)
@@ -185,7 +177,7 @@ impl Spans {
     }
 
     /// Something that happened in whatever runs.
-    pub(super) fn happened(&mut self, event: &Event, lines: Lines<'_>, attributes: Vec<Attribute>) {
+    pub(super) fn happened(&mut self, event: &Event, source: &dyn Source, attributes: Vec<Attribute>) {
         let Some(key) = self.scope(event) else { return };
         if let Some(open) = self.forest.get(&key)
             && open.span.events.len() < HAPPENINGS
@@ -193,14 +185,14 @@ impl Spans {
             let (name, at) = (event.body.tag(), event.at);
             open.span.events.push(SpanEvent { name, at, attributes, payload: None });
         }
-        self.attach(&key, event, lines);
+        self.attach(&key, event, source);
     }
 
-    pub(super) fn attach(&mut self, key: &Key, event: &Event, lines: Lines<'_>) {
+    pub(super) fn attach(&mut self, key: &Key, event: &Event, source: &dyn Source) {
         if let Some(payloads) = self.payloads
             && let Some(open) = self.forest.get(key)
         {
-            payloads.put(&mut open.span.events, event.at, lines, self.redact);
+            payloads.put(&mut open.span, event.at, source, None, self.redact);
         }
     }
 

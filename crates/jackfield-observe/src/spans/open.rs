@@ -4,8 +4,12 @@
 
 use jackfield_api::{ItemId, PendingId, Timestamp, ToolCallId};
 
-use crate::span::{Attribute, Span, Value};
+use crate::span::{Attribute, Span, SpanEvent, Value};
 use crate::trace_parent::TraceId;
+
+/// How much room is kept for spans to come while a turn runs.
+const ROOMS: usize = 32;
+const LARGEST_ROOM: usize = 8 * 1024;
 
 /// What an open span is found by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,10 +27,13 @@ pub(super) struct Open {
     key: Key,
     inside: Option<Key>,
     pub(super) span: Span,
-    /// How much text it has, for a block.
-    pub(super) bytes: u64,
-    /// The beginning of that text, where it is wanted.
-    pub(super) text: String,
+}
+
+/// Room for what happens in a span, and for what is said.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    pub(super) events: Vec<SpanEvent>,
+    pub(super) said: String,
 }
 
 /// All spans that are not over yet: a handful.
@@ -34,23 +41,20 @@ pub(super) struct Open {
 pub(super) struct Forest {
     open: Vec<Open>,
     closed: Vec<Span>,
+    /// Rooms of spans that were handed on.
+    rooms: Vec<Room>,
     /// A trace that nobody keeps.
     left_out: Option<TraceId>,
 }
 
 impl Forest {
     pub(super) fn open(&mut self, key: Key, inside: Option<Key>, span: Span) {
-        self.open.push(Open { key, inside, span, bytes: 0, text: String::new() });
+        self.open.push(Open { key, inside, span });
     }
 
     /// An open span. What was opened last is found first: it is what is mostly looked for.
     pub(super) fn get(&mut self, key: &Key) -> Option<&mut Open> {
         self.open.iter_mut().rev().find(|open| open.key == *key)
-    }
-
-    /// The open span of a block. Most events are pieces of the one that was opened last.
-    pub(super) fn block(&mut self, item: ItemId) -> Option<&mut Open> {
-        self.open.iter_mut().rev().find(|open| matches!(open.key, Key::Item(known) if known == item))
     }
 
     pub(super) fn contains(&self, key: &Key) -> bool {
@@ -100,25 +104,31 @@ impl Forest {
         self.left_out = Some(trace);
     }
 
-    pub(super) fn take(&mut self) -> Vec<Span> {
-        std::mem::take(&mut self.closed)
+    /// Room for a new span. Much is said in some, and to ask for memory each time would be dear.
+    pub(super) fn room(&mut self) -> Room {
+        self.rooms.pop().unwrap_or_default()
     }
 
-    pub(super) fn has_closed(&self) -> bool {
-        !self.closed.is_empty()
+    /// Shows the spans that are over to who takes them.
+    pub(super) fn hand_on(&mut self, take: impl FnOnce(&[Span])) {
+        if self.closed.is_empty() {
+            return;
+        }
+        take(&self.closed);
+        for Span { mut events, mut said, .. } in self.closed.drain(..) {
+            if self.rooms.len() < ROOMS && said.capacity() <= LARGEST_ROOM {
+                events.clear();
+                said.clear();
+                self.rooms.push(Room { events, said });
+            }
+        }
+        if self.open.is_empty() {
+            (self.closed, self.rooms) = (Vec::new(), Vec::new());
+        }
     }
 }
 
 impl Open {
-    /// A piece of a block; of all of them together so much is kept.
-    pub(super) fn hear(&mut self, text: &str, room: usize) {
-        self.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
-        if self.text.len() < room {
-            let left = room - self.text.len();
-            self.text.push_str(&text[..text.floor_char_boundary(left)]);
-        }
-    }
-
     pub(super) fn say(&mut self, name: &'static str, value: impl Into<Value>) {
         self.span.attributes.push((name, value.into()));
     }

@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
-use jackfield_api::Timestamp;
+use jackfield_api::{ItemId, Timestamp};
 
-use crate::span::{Payload, SpanEvent};
+use crate::span::{Payload, Span, SpanEvent};
 
 /// Whether payloads go into spans, and how much of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,16 +21,32 @@ impl Default for Payloads {
     }
 }
 
-/// The lines of an event, as far as they are known: payloads, where those are wanted.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Lines<'a> {
-    /// The CLI's line that it was made of.
-    pub raw: Option<&'a str>,
-    /// Its own.
-    pub normalized: Option<&'a str>,
+/// Where that is what an event tells of. Of most events nothing is asked.
+pub trait Source {
+    /// Appends the CLI's line that it was made of, so many bytes of it at most, and says how long it was.
+    fn raw(&self, most: usize, to: &mut String) -> Option<u64>;
+    /// Its own line.
+    fn normalized(&self) -> Option<&str>;
+    /// The text of a block, which is whole by now.
+    fn text(&self, item: ItemId) -> Option<&str>;
 }
 
-/// Takes secrets out of text.
+/// Nothing is known.
+impl Source for () {
+    fn raw(&self, _: usize, _: &mut String) -> Option<u64> {
+        None
+    }
+
+    fn normalized(&self) -> Option<&str> {
+        None
+    }
+
+    fn text(&self, _: ItemId) -> Option<&str> {
+        None
+    }
+}
+
+/// Takes secrets out of text; borrowed is only what was given, as it was.
 pub type Redact = for<'a> fn(&'a str) -> Cow<'a, str>;
 
 /// How many payloads one span has at most.
@@ -39,79 +55,115 @@ const PER_SPAN: usize = 32;
 const BEHIND: usize = 4096;
 
 impl Payloads {
-    /// The lines of an event.
-    pub(super) fn put(self, to: &mut Vec<SpanEvent>, at: Timestamp, lines: Lines<'_>, redact: Redact) {
-        for (name, line) in [("raw", lines.raw), ("normalized", lines.normalized)] {
-            if let Some(line) = line {
-                self.put_text(to, name, at, line, redact);
-            }
-        }
-    }
-
-    /// One text, under a name.
-    pub(super) fn put_text(
+    /// What an event tells of: its lines; or the line that ends a block, and the text of that. The pieces are no lines of
+    /// their own here: a secret may lie in several of them.
+    pub(super) fn put(
         self,
-        to: &mut Vec<SpanEvent>,
-        name: &'static str,
+        span: &mut Span,
         at: Timestamp,
-        text: &str,
+        source: &dyn Source,
+        block: Option<ItemId>,
         redact: Redact,
     ) {
-        if to.len() < PER_SPAN {
-            let payload = Payload { text: cut(text, self.bytes, redact), bytes: length(text) };
-            put(to, name, at, payload);
+        let (begin, first) = (span.said.len(), span.events.len());
+        if span.events.len() < PER_SPAN
+            && let Some(bytes) = source.raw(self.looked_at(), &mut span.said)
+        {
+            put(span, "raw", at, begin, bytes);
         }
-    }
-
-    /// One text that nobody else needs.
-    pub(super) fn put_own(
-        self,
-        to: &mut Vec<SpanEvent>,
-        name: &'static str,
-        at: Timestamp,
-        mut text: String,
-        redact: Redact,
-    ) {
-        if to.len() >= PER_SPAN {
+        if span.events.len() < PER_SPAN
+            && let Some(text) = block.map_or_else(|| source.normalized(), |item| source.text(item))
+        {
+            // A secret at its beginning must not look like the end of another word.
+            span.said.push('\n');
+            let from = span.said.len();
+            span.said.push_str(&text[..text.floor_char_boundary(self.looked_at())]);
+            put(span, "normalized", at, from, u64::try_from(text.len()).unwrap_or(u64::MAX));
+        }
+        // Together they are looked through faster than one by one, and mostly there is nothing to do.
+        let is_fine =
+            |event: &SpanEvent| event.payload.as_ref().is_none_or(|said| said.place.len() <= self.bytes);
+        if span.events[first..].iter().all(is_fine) && matches!(redact(&span.said[begin..]), Cow::Borrowed(_))
+        {
             return;
         }
-        let bytes = length(&text);
-        match redact(looked_at(&text, self.bytes)) {
-            Cow::Borrowed(_) => text.truncate(text.floor_char_boundary(self.bytes)),
-            Cow::Owned(redacted) => {
-                text = redacted;
-                text.truncate(text.floor_char_boundary(self.bytes));
-            }
+        let said = span.said.split_off(begin);
+        for payload in span.events[first..].iter_mut().filter_map(|event| event.payload.as_mut()) {
+            let text = said.get(payload.place.start - begin..payload.place.end - begin).unwrap_or_default();
+            let from = span.said.len();
+            span.said.push_str(&cut(text, self.bytes, redact));
+            payload.place = from..span.said.len();
         }
-        put(to, name, at, Payload { text, bytes });
+    }
+
+    /// How many bytes of a text must be looked through.
+    fn looked_at(self) -> usize {
+        self.bytes.saturating_add(BEHIND)
     }
 }
 
-fn put(to: &mut Vec<SpanEvent>, name: &'static str, at: Timestamp, payload: Payload) {
-    to.push(SpanEvent { name, at, attributes: Vec::new(), payload: Some(payload) });
-}
-
-fn length(text: &str) -> u64 {
-    u64::try_from(text.len()).unwrap_or(u64::MAX)
-}
-
-/// As much of a text as must be looked through for so much of it.
-fn looked_at(text: &str, bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes.saturating_add(BEHIND))]
+/// Puts what was said last, from there on.
+fn put(span: &mut Span, name: &'static str, at: Timestamp, from: usize, bytes: u64) {
+    let payload = Some(Payload { place: from..span.said.len(), bytes });
+    span.events.push(SpanEvent { name, at, attributes: Vec::new(), payload });
 }
 
 /// So much of a text, without its secrets.
 pub(super) fn cut(text: &str, bytes: usize, redact: Redact) -> String {
-    let redacted = redact(looked_at(text, bytes));
+    let redacted = redact(&text[..text.floor_char_boundary(bytes.saturating_add(BEHIND))]);
     redacted[..redacted.floor_char_boundary(bytes)].to_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::span::Parent;
+    use crate::trace_parent::{SpanId, TraceId};
+
     use super::*;
 
     fn without_key(text: &str) -> Cow<'_, str> {
-        text.replace("SECRET-KEY", "[redacted]").into()
+        if text.contains("SECRET-KEY") {
+            text.replace("SECRET-KEY", "[redacted]").into()
+        } else {
+            text.into()
+        }
+    }
+
+    /// The raw line, and what was made of it.
+    impl Source for (&str, &str) {
+        fn raw(&self, most: usize, to: &mut String) -> Option<u64> {
+            to.push_str(&self.0[..self.0.floor_char_boundary(most)]);
+            u64::try_from(self.0.len()).ok()
+        }
+
+        fn normalized(&self) -> Option<&str> {
+            Some(self.1)
+        }
+
+        fn text(&self, _: ItemId) -> Option<&str> {
+            Some(self.1)
+        }
+    }
+
+    fn span() -> Span {
+        Span {
+            trace_id: TraceId(1),
+            span_id: SpanId(1),
+            parent: Parent::None,
+            name: "span".into(),
+            start: Timestamp(1),
+            end: Timestamp(1),
+            attributes: Vec::new(),
+            events: Vec::new(),
+            said: String::new(),
+            failed: None,
+        }
+    }
+
+    /// All payloads of a span: their names, their texts, and how long those were.
+    fn told(span: &Span) -> Vec<(&str, &str, u64)> {
+        let payloads = span.events.iter().filter_map(|event| Some((event.name, event.payload.as_ref()?)));
+        payloads.map(|(name, payload)| (name, span.text(payload), payload.bytes)).collect()
     }
 
     #[test]
@@ -120,29 +172,46 @@ mod tests {
             let text = format!("{}SECRET-KEY and more", "ä".repeat(before));
             let cut = cut(&text, 24, without_key);
             assert!(cut.len() <= 24 && !cut.contains("SEC"), "{cut}");
-            let mut events = Vec::new();
-            Payloads { bytes: 24 }.put_own(&mut events, "raw", Timestamp(1), text, without_key);
-            assert_eq!(events[0].payload.as_ref().map(|payload| &payload.text), Some(&cut));
+            let mut span = span();
+            for text in ["before", &text, "behind"] {
+                Payloads { bytes: 24 }.put(&mut span, Timestamp(1), &(text, text), None, without_key);
+            }
+            let bytes = u64::try_from(text.len()).unwrap_or_default();
+            let expected = [("before", 6), (cut.as_str(), bytes), ("behind", 6)]
+                .map(|(text, bytes)| [("raw", text, bytes), ("normalized", text, bytes)]);
+            assert_eq!(told(&span), expected.concat());
         }
     }
 
     #[test]
     fn a_payload_says_how_long_it_was() {
-        let mut events = Vec::new();
-        Payloads { bytes: 4 }.put_text(&mut events, "raw", Timestamp(1), "0123456789", without_key);
-        Payloads { bytes: 4 }.put_own(&mut events, "raw", Timestamp(1), "0123456789".to_owned(), without_key);
-        let expected = Payload { text: "0123".to_owned(), bytes: 10 };
-        assert!(events.iter().all(|event| event.payload.as_ref() == Some(&expected)), "{events:?}");
-        assert_eq!(events.len(), 2);
+        let text = "0123456789".repeat(1000);
+        let mut span = span();
+        for block in [None, Some(ItemId(1))] {
+            Payloads { bytes: 4 }.put(&mut span, Timestamp(1), &(&*text, &*text), block, without_key);
+        }
+        let expected = [("raw", "0123", 10_000), ("normalized", "0123", 10_000)];
+        assert_eq!(told(&span), [expected, expected].concat());
     }
 
     #[test]
     fn there_are_never_more_than_so_many() {
-        let mut events = Vec::new();
+        let mut span = span();
         for _ in 0..100 {
-            Payloads::default().put_text(&mut events, "raw", Timestamp(1), "text", without_key);
-            Payloads::default().put_own(&mut events, "raw", Timestamp(1), "text".to_owned(), without_key);
+            Payloads::default().put(&mut span, Timestamp(1), &("text", "text"), None, without_key);
         }
-        assert_eq!(events.len(), PER_SPAN);
+        assert_eq!(told(&span).len(), PER_SPAN);
+        assert!(span.said.len() <= PER_SPAN * "text\n".len(), "nothing is held that is not told");
+    }
+
+    #[test]
+    fn a_secret_right_behind_a_line_that_was_cut_is_taken_out() {
+        fn without_word(text: &str) -> Cow<'_, str> {
+            let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+            if words.any(|word| word == "secret") { "[redacted]".to_owned().into() } else { text.into() }
+        }
+        let mut span = span();
+        Payloads::default().put(&mut span, Timestamp(1), &("a li", "secret"), Some(ItemId(1)), without_word);
+        assert_eq!(told(&span), [("raw", "a li", 4), ("normalized", "[redacted]", 6)]);
     }
 }

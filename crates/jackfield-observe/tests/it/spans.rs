@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use jackfield_api::{Body, Event, Timestamp, codec};
+use jackfield_api::{Body, Event, ItemId, Timestamp, codec};
+use jackfield_core::Transcript;
 use jackfield_observe::span::names;
-use jackfield_observe::{Lines, Parent, Payload, Payloads, Sampled, Seed, Span, Spans, TraceParent, Value};
+use jackfield_observe::{Parent, Payloads, Sampled, Seed, Source, Span, Spans, TraceParent, Value};
 use proptest::prelude::*;
 
 use crate::recordings;
@@ -19,17 +20,24 @@ pub(crate) fn machine() -> Spans {
     Spans::new(Seed(3 << 64 | 5), as_it_is, None)
 }
 
+/// The spans that are over.
+pub(crate) fn taken(machine: &mut Spans) -> Vec<Span> {
+    let mut taken = Vec::new();
+    machine.hand_on(|spans| taken = spans.to_vec());
+    taken
+}
+
 /// The spans of events behind which the session is put away.
 pub(crate) fn spans_of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Span> {
     let mut machine = machine();
     let mut last = Timestamp(0);
     for event in events {
-        machine.see(event, Lines::default());
+        machine.see(event, &());
         last = last.max(event.at);
     }
     machine.end(last);
     assert_eq!(machine.open_spans(), 0, "something stays open");
-    machine.take()
+    taken(&mut machine)
 }
 
 /// Checks what must hold for any spans.
@@ -142,10 +150,10 @@ fn a_prompt_of_a_client_goes_on_with_the_clients_trace() {
         machine.prompted(uuid.clone().unwrap(), TraceParent { sampled, ..parent });
         let place = machine.place(turn, uuid.as_ref());
         for event in &recording.events {
-            machine.see(event, Lines::default());
+            machine.see(event, &());
         }
         machine.end(Timestamp(0));
-        let spans = machine.take();
+        let spans = taken(&mut machine);
         if sampled == Sampled::No {
             assert_eq!(spans, [], "nobody keeps this trace");
             continue;
@@ -158,6 +166,28 @@ fn a_prompt_of_a_client_goes_on_with_the_clients_trace() {
     }
 }
 
+fn without_echo(text: &str) -> Cow<'_, str> {
+    if text.contains("echo") { text.replace("echo", "[redacted]").into() } else { text.into() }
+}
+
+/// An event's line, and the transcript with it.
+struct Told<'a>(String, &'a Transcript);
+
+impl Source for Told<'_> {
+    fn raw(&self, _: usize, to: &mut String) -> Option<u64> {
+        to.push_str("{\"a raw line\":\"with echo\"}");
+        Some(1000)
+    }
+
+    fn normalized(&self) -> Option<&str> {
+        Some(&self.0)
+    }
+
+    fn text(&self, item: ItemId) -> Option<&str> {
+        self.1.text(item)
+    }
+}
+
 #[test]
 fn payloads_stand_side_by_side_and_only_where_they_are_wanted() {
     let recording = recordings::named("recordings/tools/parallel_subagents");
@@ -166,20 +196,27 @@ fn payloads_stand_side_by_side_and_only_where_they_are_wanted() {
             span.events.iter().all(|event| event.name != "raw" && event.name != "normalized")
         })
     );
-    let mut machine =
-        Spans::new(Seed(1), |text| text.replace("echo", "[redacted]").into(), Some(Payloads { bytes: 200 }));
+    let mut machine = Spans::new(Seed(1), without_echo, Some(Payloads { bytes: 200 }));
+    let mut transcript = Transcript::new();
     for event in &recording.events {
-        let mut normalized = Vec::new();
-        codec::encode(event, &mut normalized);
-        let normalized = std::str::from_utf8(&normalized).ok();
-        machine.see(event, Lines { raw: Some("{\"a raw line\":\"with echo\"}"), normalized });
+        transcript.apply(event);
+        let mut line = Vec::new();
+        codec::encode(event, &mut line);
+        machine.see(event, &Told(String::from_utf8(line).unwrap(), &transcript));
     }
     machine.end(Timestamp(0));
-    let spans = machine.take();
+    let spans = taken(&mut machine);
     let tool = spans.iter().find(|span| span.name == names::TOOL).unwrap();
     let told: Vec<&str> = tool.events.iter().map(|event| event.name).collect();
     assert_eq!(told, ["raw", "normalized", "raw", "normalized"], "its call, and its result");
     assert!(tool.events.iter().all(|event| event.payload.is_some()));
+    let block = spans.iter().find(|span| span.name == names::MESSAGE).unwrap();
+    let [raw, text] = block.events.as_slice() else { panic!("{block:?}") };
+    assert_eq!((raw.name, text.name), ("raw", "normalized"));
+    assert_eq!(raw.payload.as_ref().unwrap().bytes, 1000, "as long as it was, and not as it is known");
+    let text = text.payload.as_ref().unwrap();
+    assert!(!block.text(text).starts_with('{'), "the text of a block, and no line: {block:?}");
+    assert_eq!(block.attribute("jackfield.bytes"), Some(&Value::Whole(text.bytes)));
     for span in &spans {
         for event in &span.events {
             for (_, value) in &event.attributes {
@@ -187,7 +224,7 @@ fn payloads_stand_side_by_side_and_only_where_they_are_wanted() {
                     assert!(!text.contains("echo") && text.len() <= 200, "{text}");
                 }
             }
-            if let Some(Payload { text, .. }) = &event.payload {
+            if let Some(text) = event.payload.as_ref().map(|payload| span.text(payload)) {
                 assert!(!text.contains("echo") && text.len() <= 200, "{text}");
             }
         }

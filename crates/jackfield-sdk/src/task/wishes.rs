@@ -3,7 +3,7 @@
 use jackfield_api::{Body, Event, Timestamp};
 use jackfield_core::{Input, Output, Signal};
 
-use super::{TOLD, Task};
+use super::Task;
 use crate::writer::{FarBehind, Write};
 use crate::{Version, locate};
 
@@ -22,11 +22,6 @@ impl Task {
                     self.recorder.made(event.seq);
                     self.see(&event);
                     self.told.push(event);
-                    // The failure of a turn is told together with its end.
-                    let ends = self.told.last().is_some_and(|event| matches!(event.body, Body::Complete(_)));
-                    if self.told.len() >= TOLD && !ends {
-                        self.log.append(&mut self.told);
-                    }
                 }
                 Output::Write(message, by) => self.write(now, Write::Line(Box::new(message), by)),
                 Output::CloseStdin => self.write(now, Write::Close),

@@ -26,8 +26,8 @@ use crate::variables;
 
 /// How many bytes of spans may wait: no more than a collector takes at once.
 const WAITING: usize = 16 * 1024 * 1024;
-/// How many spans are sent at once.
-const AT_ONCE: usize = 512;
+/// How many bytes of spans are enough to send them.
+const ENOUGH: usize = 512 * 1024;
 /// How long spans are gathered before they are sent, unless the environment says otherwise.
 const GATHERED: Duration = Duration::from_secs(1);
 /// How long a collector may take, unless the environment says otherwise.
@@ -49,7 +49,7 @@ struct Queue {
     head: Head,
     room: usize,
     waiting: Mutex<Waiting>,
-    /// The first span is there, or as many as are sent at once.
+    /// The first span is there, or enough of them to be sent.
     some: Notify,
 }
 
@@ -59,42 +59,50 @@ struct Waiting {
     bytes: Vec<u8>,
     count: usize,
     lost: usize,
+    /// Room for those to come, while many come: new memory would be dear each time.
+    spare: Vec<u8>,
 }
 
 impl SpanSink for Queue {
-    fn take(&self, spans: Vec<Span>) {
+    fn take(&self, spans: &[Span]) {
         let mut waiting = lock(&self.waiting);
         if waiting.bytes.len() > WAITING {
             waiting.lost += spans.len();
             return;
         }
-        let before = waiting.count;
-        waiting.count += spans.len();
-        if before == 0 {
+        if waiting.count == 0 {
             waiting.bytes.resize(self.room, 0);
+            self.some.notify_one();
         }
-        for span in &spans {
+        let was_enough = waiting.is_enough();
+        for span in spans {
             write_span(span, &mut waiting.bytes);
         }
-        let is_enough = before < AT_ONCE && waiting.count >= AT_ONCE;
-        drop(waiting);
-        if before == 0 || is_enough {
+        waiting.count += spans.len();
+        if !was_enough && waiting.is_enough() {
             self.some.notify_one();
         }
     }
 }
 
-impl Queue {
+impl Waiting {
     fn is_enough(&self) -> bool {
-        lock(&self.waiting).count >= AT_ONCE
+        self.bytes.len() >= ENOUGH
     }
+}
 
+impl Queue {
     /// What waits.
     fn taken(&self) -> Waiting {
         let mut waiting = lock(&self.waiting);
-        // As much as now will come again, mostly.
-        let room = Vec::with_capacity(waiting.bytes.len().min(WAITING / 8));
-        std::mem::replace(&mut *waiting, Waiting { bytes: room, count: 0, lost: 0 })
+        let bytes = std::mem::take(&mut waiting.spare);
+        std::mem::replace(&mut *waiting, Waiting { bytes, ..Waiting::default() })
+    }
+
+    /// Takes room back.
+    fn give_back(&self, mut room: Vec<u8>) {
+        room.clear();
+        lock(&self.waiting).spare = room;
     }
 }
 
@@ -199,7 +207,9 @@ impl Work {
         let gathered = async {
             self.queue.some.notified().await;
             let until = Instant::now() + self.gathered;
-            while !self.queue.is_enough() && timeout_at(until, self.queue.some.notified()).await.is_ok() {}
+            while !lock(&self.queue.waiting).is_enough()
+                && timeout_at(until, self.queue.some.notified()).await.is_ok()
+            {}
         };
         tokio::select! {
             () = gathered => true,
@@ -208,14 +218,21 @@ impl Work {
     }
 
     async fn export(&mut self) {
-        let Waiting { mut bytes, count, lost } = self.queue.taken();
+        let taken = self.queue.taken();
+        let was_enough = taken.is_enough();
+        let Waiting { mut bytes, count, lost, .. } = taken;
         if count == 0 {
             return;
         }
         let begin = self.queue.head.put(&mut bytes, self.queue.room);
-        *lock(&self.sender.body) = Bytes::from(bytes).slice(begin..);
+        let bytes = Bytes::from(bytes);
+        *lock(&self.sender.body) = bytes.slice(begin..);
         let sent = self.exporter.export(Vec::new()).await;
         *lock(&self.sender.body) = Bytes::new();
+        if was_enough && bytes.len() <= 2 * ENOUGH {
+            // Nobody else has it any more, mostly; so it is not copied.
+            self.queue.give_back(bytes.into());
+        }
         match sent {
             Ok(()) => {
                 self.failing = false;

@@ -74,7 +74,7 @@ pub(super) fn write_span(span: &Span, out: &mut Vec<u8>) {
         + 9
         + 9
         + span.attributes.iter().map(|attribute| held(attribute_length(attribute))).sum::<usize>()
-        + span.events.iter().map(|event| held(event_length(event))).sum::<usize>()
+        + span.events.iter().map(|event| held(event_length(span, event))).sum::<usize>()
         + status.map_or(0, held)
         + 6;
     out.reserve(held(length));
@@ -95,7 +95,7 @@ pub(super) fn write_span(span: &Span, out: &mut Vec<u8>) {
         write_attribute(9, name, value.into(), out);
     }
     for event in &span.events {
-        write_event(event, out);
+        write_event(span, event, out);
     }
     if let (Some(words), Some(status)) = (&span.failed, status) {
         write_key(15, HELD, out);
@@ -108,30 +108,30 @@ pub(super) fn write_span(span: &Span, out: &mut Vec<u8>) {
     out.extend_from_slice(&flags.to_le_bytes());
 }
 
-fn event_length(event: &SpanEvent) -> usize {
+fn event_length(span: &Span, event: &SpanEvent) -> usize {
     let attributes = event.attributes.iter().map(|attribute| held(attribute_length(attribute)));
-    let payload = payload(event).into_iter().flatten();
+    let payload = payload(span, event).into_iter().flatten();
     let payload = payload.map(|(name, known)| held(held(name.len()) + held(known.length())));
     9 + held(event.name.len()) + attributes.chain(payload).sum::<usize>()
 }
 
-fn write_event(event: &SpanEvent, out: &mut Vec<u8>) {
+fn write_event(span: &Span, event: &SpanEvent, out: &mut Vec<u8>) {
     write_key(11, HELD, out);
-    write_number(event_length(event), out);
+    write_number(event_length(span, event), out);
     write_time(1, event.at, out);
     write_text(2, event.name, out);
     for (name, value) in &event.attributes {
         write_attribute(3, name, value.into(), out);
     }
-    for (name, known) in payload(event).into_iter().flatten() {
+    for (name, known) in payload(span, event).into_iter().flatten() {
         write_attribute(3, name, known, out);
     }
 }
 
 /// What was said, as attributes.
-fn payload(event: &SpanEvent) -> Option<[(&'static str, Known<'_>); 2]> {
+fn payload<'a>(span: &'a Span, event: &SpanEvent) -> Option<[(&'static str, Known<'a>); 2]> {
     let payload = event.payload.as_ref()?;
-    Some([("payload", Known::Text(&payload.text)), ("payload.bytes", Known::Whole(payload.bytes))])
+    Some([("payload", Known::Text(span.text(payload))), ("payload.bytes", Known::Whole(payload.bytes))])
 }
 
 /// What an attribute holds, wherever it is.
@@ -147,6 +147,7 @@ impl<'a> From<&'a Value> for Known<'a> {
     fn from(value: &'a Value) -> Self {
         match value {
             Value::Text(text) => Self::Text(text),
+            Value::Name(name) => Self::Text(name),
             // There are only numbers with a sign, and a negative one would be longer.
             Value::Whole(number) => Self::Whole((*number).min(i64::MAX as u64)),
             Value::Number(number) => Self::Number(*number),
@@ -294,6 +295,7 @@ mod tests {
             end: Timestamp(1_794_787_539_009),
             attributes: vec![
                 ("text", "ä".repeat(length).into()),
+                ("name", Value::Name("ö".repeat(length).into())),
                 ("whole", u64::try_from(length).unwrap().into()),
                 ("much", u64::MAX.into()),
                 ("number", 0.25.into()),
@@ -305,9 +307,10 @@ mod tests {
                     name: "raw",
                     at: Timestamp(1),
                     attributes: vec![("a", "b".into())],
-                    payload: Some(Payload { text: "{".repeat(length), bytes: 99_999 }),
+                    payload: Some(Payload { place: 3..3 + length, bytes: 99_999 }),
                 },
             ],
+            said: format!("{{}}{}", "{".repeat(length + 1)),
             failed,
         };
         let plain = Span { attributes: Vec::new(), events: Vec::new(), ..span(Parent::None, None, 0) };
@@ -323,6 +326,7 @@ mod tests {
     fn expected(span: &Span) -> official::Span {
         let known = |(name, value): &(&'static str, Value)| match value {
             Value::Text(word) => attribute(name, text(word)),
+            Value::Name(word) => attribute(name, text(word)),
             Value::Whole(number) => {
                 attribute(name, Any::IntValue(i64::try_from(*number).unwrap_or(i64::MAX)))
             }
@@ -335,7 +339,7 @@ mod tests {
         let event = |event: &SpanEvent| {
             let payload = event.payload.iter().flat_map(|payload| {
                 let bytes = Any::IntValue(payload.bytes.try_into().unwrap());
-                [attribute("payload", text(&payload.text)), attribute("payload.bytes", bytes)]
+                [attribute("payload", text(span.text(payload))), attribute("payload.bytes", bytes)]
             });
             official::span::Event {
                 time_unix_nano: event.at.0 * 1_000_000,

@@ -29,11 +29,13 @@ const WITHOUT_FILES: &str = "[log]\nlevel = \"info\"\n[metrics]\nenabled = true\
 
 /// The parts of the program that only watch, as a profile names their functions, and their files where they are a part
 /// of somebody else's function.
-const WATCHING: [&str; 10] = [
+const WATCHING: [&str; 12] = [
     "jackfield_observe::",
     "jackfield-observe/src/",
     "channel::observed",
     "channel/observed.rs",
+    "channel::debug_lines",
+    "channel/debug_lines.rs",
     "channel::watcher",
     "channel/watcher.rs",
     "jackfield_host::said",
@@ -54,20 +56,41 @@ const COUNTED: [u32; 2] = [2_000, 12_000];
 pub(crate) fn run(repetitions: usize) -> Result<(), BenchError> {
     let place = Place::new()?;
     let collector = Collector::begin().map_err(serving::failed("listen as a collector"))?;
+    println!("\n## Watching the host\n");
+    println!(
+        "A turn of {DELTAS} deltas at full speed, {repetitions} rounds; medians of the rounds, each compared with"
+    );
+    println!(
+        "everything off in its own, and the least of each, which what else the machine does has disturbed the"
+    );
+    println!("least.");
+    for (who, followers) in [("Nobody follows the session", 0), ("One client follows it", 1)] {
+        println!("\n{who}:\n");
+        turns(&place, &collector, repetitions, followers)?;
+    }
+    println!(
+        "\n{} requests with spans were taken by the collector.",
+        collector.taken.load(Ordering::Relaxed)
+    );
+    instructions(&place, &collector)
+}
+
+/// Measures turns that so many clients follow, prints.
+fn turns(place: &Place, collector: &Collector, repetitions: usize, followers: u32) -> Result<(), BenchError> {
     let cases = [("everything off", OFF), ("without debug files", WITHOUT_FILES), ("everything on", ON)];
     let mut seconds = vec![Vec::new(); cases.len()];
     let (mut writing, mut megabytes) = (Vec::new(), 0.0);
     // The first round only warms the caches.
     for round in 0..=repetitions.max(1) {
         for (at, (name, config)) in cases.into_iter().enumerate() {
-            let variables = variables(&place, name, config, &collector, DELTAS)?;
-            let data = place.data(&format!("{at}-{round}"));
+            let variables = variables(place, name, config, collector, DELTAS)?;
+            let data = place.data(&format!("{followers}-{at}-{round}"));
             // A virtual machine gets memory when it is first touched, which takes many times as long as to write to it,
             // and gives back what is free. That is not the host's work; so for each turn there is memory that was
             // touched just before, and it is free again behind it.
             written(&place.data("warm"), WARM).map_err(serving::failed("write a file"))?;
-            let serving = Serving::start(&place, &data, &variables)?;
-            let report = serving.turn(1, 0)?;
+            let serving = Serving::start(place, &data, &variables)?;
+            let report = serving.turn(1, followers)?;
             serving.stop()?;
             if round > 0 {
                 seconds[at].push(report.cpu_seconds);
@@ -83,14 +106,6 @@ pub(crate) fn run(repetitions: usize) -> Result<(), BenchError> {
             fs::remove_dir_all(&data).map_err(serving::failed("remove a folder"))?;
         }
     }
-    println!("\n## Watching the host\n");
-    println!(
-        "A turn of {DELTAS} deltas at full speed, {repetitions} rounds; medians of the rounds, each compared with"
-    );
-    println!(
-        "everything off in its own, and the least of each, which what else the machine does has disturbed the"
-    );
-    println!("least:\n");
     println!("| | CPU s | to everything off | least CPU s | to everything off |");
     println!("|---|---|---|---|---|");
     let least = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
@@ -109,11 +124,7 @@ pub(crate) fn run(repetitions: usize) -> Result<(), BenchError> {
         "| the system alone, for {megabytes:.0} MB of debug files | {writing:.3} | {:+.1} % | | |",
         100.0 * writing / off
     );
-    println!(
-        "\n{} requests with spans were taken by the collector.",
-        collector.taken.load(Ordering::Relaxed)
-    );
-    instructions(&place, &collector)
+    Ok(())
 }
 
 /// How many bytes the debug files have.

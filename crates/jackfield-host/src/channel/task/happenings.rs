@@ -50,9 +50,7 @@ impl Task {
     pub(super) fn take(&mut self, event: &Event) {
         self.book.take(event);
         if let Some(observed) = &mut self.observed {
-            let status = self.book.transcript.snapshot().status.as_ref();
-            let line = self.book.outbox.last_line();
-            observed.see(event, line, status.map(|status| status.model.as_str()));
+            observed.see(event, &self.book);
         }
         said::event(event);
         match &event.body {

@@ -33,8 +33,8 @@ impl Task {
         }
         match flush {
             Flush::Batch(batch) => {
-                let said = self.book.outbox.take_said(self.watcher.debugs());
-                self.watcher.events(&batch.lines, said.as_deref());
+                let lines = self.book.outbox.take_debug(self.watcher.debugs());
+                self.watcher.events(lines.as_deref().unwrap_or(&batch.lines));
                 self.store(&batch);
             }
             Flush::Record => {

@@ -25,6 +25,29 @@ fn bare_event(event: &Event) -> Value {
     bare(serde_json::from_slice(&line).unwrap())
 }
 
+/// How many of the events stand in the lines of a debug file, where pieces of a text that came at once are one line.
+fn told_in(written: &str, events: &[Event]) -> usize {
+    let mut told = 0;
+    for line in written.lines() {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        let last = line.as_object_mut().unwrap().remove("last_seq");
+        let count = last.map_or(1, |last| last.as_u64().unwrap() + 1 - line["seq"].as_u64().unwrap());
+        let Some(of_it) = events.get(told..told + usize::try_from(count).unwrap()) else { break };
+        assert!(of_it.iter().all(|event| event.at == of_it[0].at));
+        let mut pieces = of_it.iter().map(bare_event);
+        let mut joined = pieces.next().unwrap();
+        for piece in pieces {
+            assert_eq!(piece["item_id"], joined["item_id"]);
+            let member = if joined["type"] == "reasoning" { "reasoning_text" } else { "text" };
+            joined[member] =
+                format!("{}{}", joined[member].as_str().unwrap(), piece[member].as_str().unwrap()).into();
+        }
+        assert_eq!(bare(line), joined);
+        told += of_it.len();
+    }
+    told
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_journal_replayed_gives_the_events_beside_it() {
     let mut place = Place::demo();
@@ -43,14 +66,10 @@ async fn the_journal_replayed_gives_the_events_beside_it() {
     for kind in ["raw", "normalized"] {
         assert_eq!(fs::metadata(file(kind)).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    let written: Vec<Value> = fs::read_to_string(file("normalized"))
-        .unwrap()
-        .lines()
-        .map(|line| bare(serde_json::from_str(line).unwrap()))
-        .collect();
+    assert!(events.len() > 20);
+    let written = fs::read_to_string(file("normalized")).unwrap();
+    assert_eq!(told_in(&written, &events), events.len(), "every event is there once, in its order");
     let stored: Vec<Value> = events.iter().map(bare_event).collect();
-    assert!(stored.len() > 20);
-    assert_eq!(written[..stored.len()], stored[..]);
     let replayed = program::run([std::ffi::OsStr::new("replay"), file("raw").as_os_str()]);
     let replayed: Vec<Value> = replayed.events().into_iter().map(bare).collect();
     assert_eq!(replayed[..stored.len()], stored[..]);
