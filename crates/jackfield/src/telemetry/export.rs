@@ -218,9 +218,7 @@ impl Work {
     }
 
     async fn export(&mut self) {
-        let taken = self.queue.taken();
-        let was_enough = taken.is_enough();
-        let Waiting { mut bytes, count, lost, .. } = taken;
+        let Waiting { mut bytes, count, lost, .. } = self.queue.taken();
         if count == 0 {
             return;
         }
@@ -229,8 +227,8 @@ impl Work {
         *lock(&self.sender.body) = bytes.slice(begin..);
         let sent = self.exporter.export(Vec::new()).await;
         *lock(&self.sender.body) = Bytes::new();
-        if was_enough && bytes.len() <= 2 * ENOUGH {
-            // Nobody else has it any more, mostly; so it is not copied.
+        if (ENOUGH..=2 * ENOUGH).contains(&bytes.len()) {
+            // More comes, mostly. Nobody else has these any more, so they are not copied.
             self.queue.give_back(bytes.into());
         }
         match sent {
