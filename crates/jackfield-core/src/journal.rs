@@ -4,18 +4,23 @@
 //! One JSON object per line, `{"t": seconds, "dir": "in" | "out" | "err" | "meta", "line": text}`, `in` being
 //! from the host to the CLI. A recording has the same form. A line of the CLI may also stand there as it came, behind one
 //! with its time (`{"t": seconds, "dir": "out"}`, for as many as came then), so that nobody has to look at it letter by
-//! letter. This module turns inputs into such lines and back; it reads and writes no file. The one rule: every input that
-//! can lead to an event has a line, and the line gives the same events again.
+//! letter; and pieces of a text that came at once stand in one line ([`Series`]). This module turns inputs into such lines
+//! and back; it reads and writes no file. The one rule: every input that can lead to an event has a line, and the line
+//! gives the same events again.
+
+mod series;
 
 use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Timestamp, ToolCallId};
 use jackfield_wire as wire;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::gauge::Spent;
 use crate::input::{By, Exit, FileChange, Input, Launch, Signal};
 use crate::session::Session;
+pub use series::Series;
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -49,6 +54,9 @@ pub enum ReadError {
     /// It is a line of the CLI, and no time stands before it.
     #[error("a line of the CLI without its time")]
     NoTime,
+    /// It has pieces of a text, and not all that belongs to each.
+    #[error("pieces of a text that are not whole")]
+    NoPieces,
 }
 
 /// Reads a journal, line by line.
@@ -114,30 +122,37 @@ struct FileMeta {
 }
 
 impl Reader {
-    /// The entry of a line; `None` for one that only has a time.
-    pub fn read(&mut self, line: &str) -> Result<Option<Entry>, ReadError> {
+    /// The entries of a line: one as a rule, none for one that only has a time, and many for pieces of a text.
+    pub fn read(&mut self, line: &str) -> Result<Vec<Entry>, ReadError> {
         #[derive(Deserialize)]
-        struct Written {
+        struct Written<'a> {
             t: f64,
             dir: String,
             line: Option<String>,
             by: Option<String>,
             #[serde(default)]
             lossy: bool,
+            #[serde(borrow)]
+            words: Option<&'a RawValue>,
         }
+        let came = |t, line| Entry { t, dir: "out".to_owned(), line, by: None, lossy: false };
         if begins_as_it_came(line) {
             let t = self.came.ok_or(ReadError::NoTime)?;
-            let (dir, line) = ("out".to_owned(), line.to_owned());
-            return Ok(Some(Entry { t, dir, line, by: None, lossy: false }));
+            return Ok(vec![came(t, line.to_owned())]);
         }
-        let Written { t, dir, line, by, lossy } = serde_json::from_str(line)?;
-        match line {
-            Some(line) => Ok(Some(Entry { t, dir, line, by, lossy })),
-            None if dir == "out" => {
-                self.came = Some(t);
-                Ok(None)
+        let Written { t, dir, line: text, by, lossy, words } = serde_json::from_str(line)?;
+        match text {
+            Some(line) => Ok(vec![Entry { t, dir, line, by, lossy }]),
+            None if dir != "out" => Err(ReadError::NoLine),
+            None if words.is_some() => {
+                let pieces: series::Written<'_> = serde_json::from_str(line)?;
+                let lines = pieces.lines().ok_or(ReadError::NoPieces)?;
+                Ok(lines.into_iter().map(|line| came(t, line)).collect())
             }
-            None => Err(ReadError::NoLine),
+            None => {
+                self.came = Some(t);
+                Ok(Vec::new())
+            }
         }
     }
 }
@@ -145,7 +160,7 @@ impl Reader {
 impl Entry {
     /// Reads one line that needs none before it.
     pub fn read(line: &str) -> Result<Self, ReadError> {
-        Reader::default().read(line)?.ok_or(ReadError::NoLine)
+        Reader::default().read(line)?.into_iter().next().ok_or(ReadError::NoLine)
     }
 
     /// Appends the journal's line for an input, with its newline; nothing for what is not journaled.
@@ -217,12 +232,17 @@ fn begins_as_it_came(line: &str) -> bool {
 
 /// Appends the time of lines that stand behind it as they came, as a line.
 pub fn write_time(at: Timestamp, out: &mut Vec<u8>) {
+    write_seconds(at, out);
+    out.extend_from_slice(b",\"dir\":\"out\"}\n");
+}
+
+/// Appends the beginning of a line, up to its time.
+fn write_seconds(at: Timestamp, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"t\":");
     // A number cannot fail, nor can a vector that grows.
     let _ = serde_json::to_writer(&mut *out, &(at.0 / 1000));
     let digit = |of: u64| b'0' + u8::try_from(at.0 / of % 10).unwrap_or_default();
     out.extend_from_slice(&[b'.', digit(100), digit(10), digit(1)]);
-    out.extend_from_slice(b",\"dir\":\"out\"}\n");
 }
 
 impl Meta {
@@ -380,11 +400,11 @@ mod tests {
             write_time(Timestamp(at), &mut time);
             let time = String::from_utf8(time).unwrap();
             assert_eq!(time, format!("{{\"t\":{}.{:03},\"dir\":\"out\"}}\n", at / 1000, at % 1000));
-            assert_eq!(reader.read(time.trim_end()).unwrap(), None);
+            assert_eq!(reader.read(time.trim_end()).unwrap(), []);
             for line in [r#"{"type":"keep_alive"}"#, "{\"type\":\"of a newer CLI\"}\r"] {
                 assert!(may_stand(&decoded(line)));
                 let read = reader.read(line).unwrap();
-                assert_eq!(read, Entry::of(Timestamp(at), &Input::Line(decoded(line))));
+                assert_eq!(read, Vec::from_iter(Entry::of(Timestamp(at), &Input::Line(decoded(line)))));
             }
         }
     }
@@ -419,5 +439,12 @@ mod tests {
         assert_eq!(read(r#"{"t":1,"dir":"out"}"#), "missing field `line`");
         assert_eq!(read(r#"{"t":1,"dir":"in"}"#), "missing field `line`");
         assert!(read("{}").starts_with("missing field `t`"));
+        let pieces = |more: &str| read(&format!(r#"{{"t":1,"dir":"out","words":["a"]{more}}}"#));
+        assert!(pieces("").starts_with("missing field `index`"));
+        let with = |kind: &str, uuids: &str| {
+            pieces(&format!(r#","index":0,"delta":"{kind}","session_id":"s","more":{{}},"uuids":{uuids}"#))
+        };
+        assert_eq!(with("text_delta", "[]"), "pieces of a text that are not whole");
+        assert_eq!(with("other_delta", r#"["u"]"#), "pieces of a text that are not whole");
     }
 }

@@ -30,13 +30,6 @@ pub struct Observe {
     pub debug: DebugOf,
 }
 
-impl Observe {
-    /// Whether somebody may look for the line that an event was made of.
-    pub(crate) fn wants_lines(&self) -> bool {
-        self.lines == Lines::Kept || (self.spans.is_some() && self.payloads.is_some())
-    }
-}
-
 /// Whether figures are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Counting {
@@ -53,7 +46,7 @@ pub enum Lines {
     /// They are.
     #[default]
     Kept,
-    /// They are not, unless spans are to have them: nobody could ask for them.
+    /// They are not: nobody could ask for them.
     Gone,
 }
 

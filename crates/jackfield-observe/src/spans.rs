@@ -16,7 +16,7 @@ use jackfield_api::conversation::Trigger;
 use jackfield_api::tool::ToolStatus;
 use jackfield_api::{Body, Event, Timestamp, TurnNumber, Uuid};
 
-use crate::span::{Attribute, Parent, Span, names};
+use crate::span::{Parent, Span, names};
 use crate::trace_parent::{Sampled, Seed, TraceParent};
 pub(crate) use facts::{kind, outcome, run_end};
 use open::{Forest, Key, Room};
@@ -83,7 +83,7 @@ impl Spans {
 
     /// Takes an event in; what it tells of is asked for where it is wanted.
     #[inline]
-    pub fn see(&mut self, event: &Event, source: &dyn Source) {
+    pub fn see(&mut self, event: &Event, source: &mut dyn Source) {
         // A failure is told right behind the result that it belongs to.
         if self.ended.is_some() && !matches!(event.body, Body::Error(_)) {
             self.settle();
@@ -100,7 +100,7 @@ impl Spans {
         }
     }
 
-    fn see_rarer(&mut self, event: &Event, source: &dyn Source) {
+    fn see_rarer(&mut self, event: &Event, source: &mut dyn Source) {
         match &event.body {
             Body::TurnStarted(started) => self.begin(event, started.trigger),
             Body::UserMessage(message) if event.parent_tool_call_id.is_none() => {
@@ -119,7 +119,7 @@ impl Spans {
             Body::ToolCall(call) => {
                 let key = Key::Tool(call.tool_call_id.clone());
                 if !self.forest.contains(&key) {
-                    let attributes = vec![
+                    let attributes = [
                         (facts::OPERATION, "execute_tool".into()),
                         (facts::TOOL, call.tool_name.clone().into()),
                         (facts::TOOL_TYPE, "function".into()),
@@ -251,16 +251,16 @@ impl Spans {
             Trigger::Command => "command",
             Trigger::Background => "background",
         };
-        let mut attributes: Vec<Attribute> = vec![
+        let Room { mut attributes, events, said } = self.forest.room();
+        attributes.extend([
             (facts::OPERATION, "invoke_agent".into()),
             (facts::PROVIDER, "anthropic".into()),
             (facts::AGENT, "claude-code".into()),
             (facts::CONVERSATION, event.session_id.0.clone().into()),
             (facts::TURN, u64::from(turn.0).into()),
             (facts::TRIGGER, trigger.into()),
-        ];
+        ]);
         attributes.extend(self.model.clone().map(|model| (facts::MODEL_ASKED, model.into())));
-        let Room { events, said } = self.forest.room();
         let span = Span {
             trace_id: place.trace_id,
             span_id: place.span_id,
@@ -294,7 +294,7 @@ impl Spans {
         }
     }
 
-    fn failed(&mut self, event: &Event, source: &dyn Source, code: &str, words: &str) {
+    fn failed(&mut self, event: &Event, source: &mut dyn Source, code: &str, words: &str) {
         let words = payload::cut(words, WORDS, self.redact);
         let code = payload::cut(code, WORDS, self.redact);
         if let Some(turn) = self.forest.get(&Key::Turn)

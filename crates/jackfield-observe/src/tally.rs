@@ -72,14 +72,19 @@ pub struct Underway {
 }
 
 impl Tally {
-    /// Counts an event. The model is the one in effect.
+    /// Counts an event. The model is the one in effect, and seldom asked for.
     #[inline]
-    pub fn see(&mut self, event: &Event, model: Option<&str>, underway: &mut Underway) {
+    pub fn see<'a>(
+        &mut self,
+        event: &Event,
+        model: impl FnOnce() -> Option<&'a str>,
+        underway: &mut Underway,
+    ) {
         match &event.body {
             // Nine events in ten.
             Body::MessageChunk(_) => self.chunks += 1,
             Body::Reasoning(_) => self.thoughts += 1,
-            _ => self.see_rarer(event, model, underway),
+            _ => self.see_rarer(event, model(), underway),
         }
     }
 

@@ -201,6 +201,7 @@ pub use options::{
 };
 pub use version::{MINIMUM_VERSION, Version};
 
+mod basket;
 mod callbacks;
 mod clock;
 mod control;
@@ -220,6 +221,7 @@ mod task;
 mod turn;
 mod writer;
 
+pub use basket::{Basket, Basketful};
 pub use callbacks::{Answering, Callbacks, OnFailure};
 pub use conversation::ConversationError;
 pub use error::{Refused, StartError};

@@ -24,6 +24,7 @@ use jackfield_core::session::Bypass;
 use jackfield_wire::{DEFAULT_LINE_LIMIT, McpServer, PermissionMode, SessionId, Uuid};
 use serde_json::{Map, Value};
 
+use crate::basket::Basket;
 use crate::journal::Journal;
 use crate::tail::RawTail;
 pub use values::{
@@ -128,6 +129,7 @@ pub struct Options {
     pub(crate) transcript: Switch,
     pub(crate) locks: Option<PathBuf>,
     pub(crate) raw_tail: Option<Arc<RawTail>>,
+    pub(crate) basket: Option<Arc<Basket>>,
     pub(crate) journal: Option<Arc<dyn Journal>>,
 }
 
@@ -223,6 +225,7 @@ impl Options {
             transcript: Switch::On,
             locks: None,
             raw_tail: None,
+            basket: None,
             journal: None,
         }
     }

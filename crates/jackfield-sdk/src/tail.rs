@@ -72,12 +72,6 @@ impl RawTail {
         self.lock().kept.after(number)
     }
 
-    /// Appends the line that an event was made of, as far as it is kept and at most so many bytes of it, and says how long
-    /// it was.
-    pub fn line_of(&self, seq: Seq, most: usize, to: &mut String) -> Option<u64> {
-        self.lock().kept.line_of(seq, most, to)
-    }
-
     /// Takes a line, with the first and the last event that were made of it. Who follows is told at once.
     fn pass(
         &self,

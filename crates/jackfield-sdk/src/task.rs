@@ -126,7 +126,7 @@ pub(crate) fn run(
 ) -> impl Future<Output = ()> + Send {
     let (pipes, writer, leash) = open(process);
     let options = &parts.origin.options;
-    let recorder = Recorder::new(options.raw_tail.clone());
+    let recorder = Recorder::new(options.raw_tail.clone(), options.basket.clone());
     let scribe = Scribe::new(options.journal.clone());
     let mut task = Task {
         machine: parts.machine,

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::control::{CliRequest, ControlRequest};
 use crate::delta;
 use crate::ids::RequestId;
-use crate::inbound::{Decoded, Inbound, Malformed, Unknown};
+use crate::inbound::{Decoded, Form, Inbound, Malformed, Unknown};
 use crate::lenient;
 use crate::raw::Raw;
 use crate::repair;
@@ -23,9 +23,9 @@ use crate::tag;
 pub fn decode(line: &[u8]) -> Decoded<'_> {
     let Ok(text) = simdutf8::basic::from_utf8(line) else { return decode_lossy(line, quick) };
     // Nine lines of ten are deltas; they leave here.
-    if let Some((event, whole)) = delta::read(text) {
+    if let Some((event, form)) = delta::read(text) {
         let message = Inbound::StreamEvent(event);
-        return Decoded { text: Cow::Borrowed(text), repaired: false, whole, message };
+        return Decoded { text: Cow::Borrowed(text), repaired: false, form, message };
     }
     decode_text(text, quick)
 }
@@ -35,8 +35,8 @@ pub fn decode(line: &[u8]) -> Decoded<'_> {
 pub fn decode_without_shortcuts(line: &[u8]) -> Decoded<'_> {
     match std::str::from_utf8(line) {
         Ok(text) => {
-            let whole = delta::read(text).is_some_and(|(_, whole)| whole);
-            Decoded { whole, ..decode_text(text, thorough) }
+            let form = delta::read(text).map_or(Form::Any, |(_, form)| form);
+            Decoded { form, ..decode_text(text, thorough) }
         }
         Err(_) => decode_lossy(line, thorough),
     }
@@ -46,13 +46,13 @@ type Read = for<'a> fn(&'a str) -> Inbound<'a>;
 
 fn decode_text(text: &str, read: Read) -> Decoded<'_> {
     let (message, repaired) = read_or_repair(text, read);
-    Decoded { text: Cow::Borrowed(text), repaired, whole: false, message }
+    Decoded { text: Cow::Borrowed(text), repaired, form: Form::Any, message }
 }
 
 fn decode_lossy(line: &[u8], read: Read) -> Decoded<'_> {
     let text = String::from_utf8_lossy(line);
     let message = read_or_repair(&text, read).0.into_owned();
-    Decoded { text: Cow::Owned(text.into_owned()), repaired: true, whole: false, message }
+    Decoded { text: Cow::Owned(text.into_owned()), repaired: true, form: Form::Any, message }
 }
 
 fn read_or_repair(text: &str, read: Read) -> (Inbound<'_>, bool) {

@@ -8,29 +8,31 @@ use std::borrow::Cow;
 use memchr::memchr2;
 
 use crate::ids::Uuid;
+use crate::inbound::Form;
 use crate::stream_event::{ApiEvent, Delta, StreamEvent, StreamEventMore};
 
-const HEAD: &str = r#"{"type":"stream_event","event":{"type":""#;
-const DELTA: &str = r#"content_block_delta","index":"#;
+pub(crate) const HEAD: &str = r#"{"type":"stream_event","event":{"type":""#;
+pub(crate) const DELTA: &str = r#"content_block_delta","index":"#;
+/// What stands behind the index.
+pub(crate) const KIND: &str = r#","delta":{"type":""#;
 const BLOCK_STOP: &str = r#"content_block_stop","index":"#;
 const MESSAGE_STOP: &str = r#"message_stop"}"#;
 
-/// A stream event in its usual form, and whether the event has all that is in the text but words of the protocol; `None`
-/// for everything else, well-formed or not.
+/// A stream event in its usual form, and what is known of that; `None` for everything else, well-formed or not.
 #[inline]
-pub(crate) fn read(text: &str) -> Option<(StreamEvent<'_>, bool)> {
+pub(crate) fn read(text: &str) -> Option<(StreamEvent<'_>, Form)> {
     let rest = text.strip_prefix(HEAD)?;
     let rest = rest.strip_suffix('\r').unwrap_or(rest);
     // A control character may stand in no string, and nothing else here may hold one either.
     if !is_clean(rest) {
         return None;
     }
-    let mut reader = Reader { rest, whole: true };
+    let mut reader = Reader { rest, form: Form::Whole };
     if reader.skip(DELTA).is_none() {
         return reader.stop();
     }
     let index = reader.number()?;
-    reader.skip(r#","delta":{"type":""#)?;
+    reader.skip(KIND)?;
     let kind = reader.delta_kind()?;
     let piece = reader.string()?;
     reader.skip("}}")?;
@@ -43,23 +45,53 @@ pub(crate) fn read(text: &str) -> Option<(StreamEvent<'_>, bool)> {
     reader.tail(ApiEvent::ContentBlockDelta { index, delta })
 }
 
-#[derive(Clone, Copy)]
-enum DeltaKind {
+/// What is added to a block by a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeltaKind {
+    /// Text.
     Text,
+    /// Thinking.
     Thinking,
+    /// A piece of the tool input's JSON text.
     InputJson,
+    /// The thinking's signature.
     Signature,
+}
+
+impl DeltaKind {
+    /// All of them, the most frequent first.
+    pub const ALL: [Self; 4] = [Self::Text, Self::InputJson, Self::Thinking, Self::Signature];
+
+    /// Its name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text_delta",
+            Self::InputJson => "input_json_delta",
+            Self::Thinking => "thinking_delta",
+            Self::Signature => "signature_delta",
+        }
+    }
+
+    /// Its name and the name of its one member, up to the member's opening quote.
+    pub(crate) const fn form(self) -> &'static str {
+        match self {
+            Self::Text => r#"text_delta","text":""#,
+            Self::InputJson => r#"input_json_delta","partial_json":""#,
+            Self::Thinking => r#"thinking_delta","thinking":""#,
+            Self::Signature => r#"signature_delta","signature":""#,
+        }
+    }
 }
 
 struct Reader<'a> {
     rest: &'a str,
-    /// Everything that was read is in the event.
-    whole: bool,
+    /// Whether everything that was read is in the event.
+    form: Form,
 }
 
 impl<'a> Reader<'a> {
     /// The end of a block or of a message.
-    fn stop(mut self) -> Option<(StreamEvent<'a>, bool)> {
+    fn stop(mut self) -> Option<(StreamEvent<'a>, Form)> {
         if self.skip(MESSAGE_STOP).is_some() {
             return self.tail(ApiEvent::MessageStop);
         }
@@ -96,13 +128,7 @@ impl<'a> Reader<'a> {
     /// The delta's type and the name of its one member, up to the member's opening quote.
     #[inline]
     fn delta_kind(&mut self) -> Option<DeltaKind> {
-        const FORMS: [(&str, DeltaKind); 4] = [
-            (r#"text_delta","text":""#, DeltaKind::Text),
-            (r#"input_json_delta","partial_json":""#, DeltaKind::InputJson),
-            (r#"thinking_delta","thinking":""#, DeltaKind::Thinking),
-            (r#"signature_delta","signature":""#, DeltaKind::Signature),
-        ];
-        FORMS.into_iter().find_map(|(form, kind)| self.skip(form).map(|()| kind))
+        DeltaKind::ALL.into_iter().find(|kind| self.skip(kind.form()).is_some())
     }
 
     /// A string after its opening quote; borrowed when it has no escapes.
@@ -143,7 +169,7 @@ impl<'a> Reader<'a> {
 
     /// The members after the event, and the end of the line.
     #[inline]
-    fn tail(mut self, event: ApiEvent<'a>) -> Option<(StreamEvent<'a>, bool)> {
+    fn tail(mut self, event: ApiEvent<'a>) -> Option<(StreamEvent<'a>, Form)> {
         let (mut session_id, mut parent_tool_use_id, mut uuid) = (None, None, None);
         let (mut ttft_ms, mut more) = (None, None);
         // One bit per member: serde refuses a second one of the same name, so this must not pass it.
@@ -159,7 +185,7 @@ impl<'a> Reader<'a> {
                 self.string_or_null(&mut uuid)?;
                 4
             } else if self.skip(",\"").is_some() {
-                self.whole = false;
+                self.form = Form::Usual;
                 self.rarer_member(&mut ttft_ms, &mut more)?
             } else {
                 break;
@@ -170,7 +196,7 @@ impl<'a> Reader<'a> {
             seen |= bit;
         }
         let event = StreamEvent { event, session_id, parent_tool_use_id, uuid, ttft_ms, more };
-        (self.rest == "}").then_some((event, self.whole))
+        (self.rest == "}").then_some((event, self.form))
     }
 
     /// A member that deltas of the recorded CLI do not have, after its opening quote; gives its bit.

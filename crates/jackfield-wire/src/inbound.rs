@@ -24,11 +24,21 @@ pub struct Decoded<'a> {
     /// Whether the line could only be read after replacing what is not text: bytes that are not
     /// UTF-8, or escapes of lone surrogates.
     pub repaired: bool,
-    /// Whether the message is known to have everything that is in the line but words of the protocol. Nearly all pieces
-    /// of a text are such.
-    pub whole: bool,
+    /// What is known of how it is written.
+    pub form: Form,
     /// What it says.
     pub message: Inbound<'a>,
+}
+
+/// What is known of how a line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Nothing.
+    Any,
+    /// A piece of the API's stream as the CLI usually writes it, with members behind it that are not in all of them.
+    Usual,
+    /// The same without such members: the message has everything that is in the line but words of the protocol.
+    Whole,
 }
 
 /// One message of the CLI.
@@ -136,7 +146,7 @@ impl Decoded<'_> {
         Decoded {
             text: Cow::Owned(self.text.into_owned()),
             repaired: self.repaired,
-            whole: self.whole,
+            form: self.form,
             message: self.message.into_owned(),
         }
     }
@@ -148,7 +158,7 @@ impl Decoded<'_> {
             out.extend_from_slice(part.as_bytes());
             out.push(b'\n');
         };
-        let (true, Inbound::StreamEvent(event)) = (self.whole, &self.message) else {
+        let (Form::Whole, Inbound::StreamEvent(event)) = (self.form, &self.message) else {
             return say(&self.text);
         };
         if let ApiEvent::ContentBlockDelta { delta, .. } = &event.event {
@@ -160,14 +170,23 @@ impl Decoded<'_> {
                 Delta::Citations(_) | Delta::Unknown { .. } => return say(&self.text),
             }
         }
-        let names = [&event.session_id, &event.parent_tool_use_id, &event.uuid];
-        names.into_iter().flatten().filter(|name| !looks_like_uuid(name)).for_each(|name| say(name));
+        for name in [&event.session_id, &event.parent_tool_use_id, &event.uuid] {
+            if let Some(name) = name
+                && !looks_like_uuid(name)
+            {
+                say(name);
+            }
+        }
     }
 }
 
 /// Whether a name has the form of a UUID, as far as its length and its hyphens tell.
-fn looks_like_uuid(name: &str) -> bool {
-    name.len() == 36 && [8, 13, 18, 23].into_iter().all(|at| name.as_bytes()[at] == b'-')
+pub(crate) fn looks_like_uuid(name: &str) -> bool {
+    let letters: Option<&[u8; 36]> = name.as_bytes().try_into().ok();
+    // All four at once: it is asked twice for nearly every line.
+    letters.is_some_and(|all| {
+        all[8] & all[13] & all[18] & all[23] == b'-' && all[8] | all[13] | all[18] | all[23] == b'-'
+    })
 }
 
 impl Malformed {

@@ -274,9 +274,10 @@ pub fn replay(name: Option<&str>, journal: &[String]) -> Vec<api::Event> {
     let mut events = Vec::new();
     let mut reader = Reader::default();
     for line in journal {
-        let Ok(Some(entry)) = reader.read(line) else { continue };
-        if let Some(input) = entry.input() {
-            session.handle(entry.at(), input);
+        for entry in reader.read(line).unwrap_or_default() {
+            if let Some(input) = entry.input() {
+                session.handle(entry.at(), input);
+            }
         }
     }
     session.finish();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jackfield_api::{Event, ItemId, Timestamp, TurnNumber, Uuid};
 use jackfield_observe::tally::Underway;
 use jackfield_observe::{Seed, Source, Spans, Tally, TraceParent};
-use jackfield_sdk::RawTail;
+use jackfield_sdk::{Basket, Basketful};
 
 use super::Answer;
 use super::book::Book;
@@ -28,20 +28,28 @@ pub(crate) struct Observed {
 struct Traced {
     spans: Spans,
     sink: Arc<dyn SpanSink>,
-    /// The lines, where what was said goes into spans.
-    lines: Option<Arc<RawTail>>,
+    /// The lines that events were made of, where what was said goes into spans.
+    lines: Option<Aside>,
+}
+
+/// Lines, as far as they were taken, and where the others are.
+#[derive(Debug)]
+struct Aside {
+    basket: Arc<Basket>,
+    taken: Basketful,
 }
 
 /// Where that is what an event tells of.
 struct Told<'a> {
     event: &'a Event,
-    tail: Option<&'a RawTail>,
+    lines: Option<&'a mut Aside>,
     book: &'a Book<Answer>,
 }
 
 impl Source for Told<'_> {
-    fn raw(&self, most: usize, to: &mut String) -> Option<u64> {
-        self.tail?.line_of(self.event.seq, most, to)
+    fn raw(&mut self) -> Option<(&str, u64)> {
+        let Aside { basket, taken } = self.lines.as_deref_mut()?;
+        taken.line_of(self.event.seq, basket)
     }
 
     fn normalized(&self) -> Option<&str> {
@@ -62,15 +70,14 @@ struct Counted {
 
 impl Observed {
     /// `None` where nothing is switched on.
-    pub(crate) fn new(
-        observe: &Observe,
-        figures: Option<&Arc<Figures>>,
-        tail: &Arc<RawTail>,
-    ) -> Option<Box<Self>> {
+    pub(crate) fn new(observe: &Observe, figures: Option<&Arc<Figures>>) -> Option<Box<Self>> {
         let traced = observe.spans.as_ref().map(|sink| Traced {
             spans: Spans::new(Seed(uuid::Uuid::new_v4().as_u128()), redact, observe.payloads),
             sink: Arc::clone(sink),
-            lines: observe.payloads.map(|_| Arc::clone(tail)),
+            lines: observe.payloads.map(|payloads| Aside {
+                basket: Arc::new(Basket::new(payloads.looked_at())),
+                taken: Basketful::default(),
+            }),
         });
         let counted = figures.map(|figures| Counted {
             tally: Tally::default(),
@@ -84,12 +91,12 @@ impl Observed {
     pub(crate) fn see(&mut self, event: &Event, book: &Book<Answer>) {
         self.seen = true;
         if let Some(counted) = &mut self.counted {
-            let status = book.transcript.snapshot().status.as_ref();
-            let model = status.map(|status| status.model.as_str());
+            let status = || book.transcript.snapshot().status.as_ref();
+            let model = || status().map(|status| status.model.as_str());
             counted.tally.see(event, model, &mut counted.underway);
         }
         if let Some(traced) = &mut self.traced {
-            traced.spans.see(event, &Told { event, tail: traced.lines.as_deref(), book });
+            traced.spans.see(event, &mut Told { event, lines: traced.lines.as_mut(), book });
         }
     }
 
@@ -98,6 +105,11 @@ impl Observed {
         if let Some(traced) = &mut self.traced {
             traced.spans.prompted(prompt.clone(), parent);
         }
+    }
+
+    /// Where lines are wanted that events are made of.
+    pub(crate) fn basket(&self) -> Option<Arc<Basket>> {
+        self.traced.as_ref()?.lines.as_ref().map(|lines| Arc::clone(&lines.basket))
     }
 
     /// Whether spans are made.

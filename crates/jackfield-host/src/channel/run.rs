@@ -18,7 +18,8 @@ use jackfield_observe::TraceParent;
 use jackfield_sdk::history::{After, History, HistoryError};
 use jackfield_sdk::wire::{McpServer, PermissionMode};
 use jackfield_sdk::{
-    Callbacks, Claude, Effort, LocateError, Options, PartOf, RawTail, Session, StartError, Switch, Trust,
+    Basket, Callbacks, Claude, Effort, LocateError, Options, PartOf, RawTail, Session, StartError, Switch,
+    Trust,
 };
 use tokio::time::{Instant, sleep};
 
@@ -47,6 +48,8 @@ pub(crate) enum From {
 pub(crate) struct Seen {
     pub(crate) lines: Arc<RawTail>,
     pub(crate) watcher: Arc<Watcher>,
+    /// Where lines are put aside for spans.
+    pub(crate) basket: Option<Arc<Basket>>,
     /// The place in a trace that the CLI is told.
     pub(crate) trace: Option<TraceParent>,
 }
@@ -63,6 +66,10 @@ pub(crate) async fn start(
     let InEffect { trust, notice } = trust::for_run(shared, &record.create, which).await;
     let options =
         options(&shared.settings, record, last).trust(trust).raw_tail(seen.lines).journal(seen.watcher);
+    let options = match seen.basket {
+        Some(basket) => options.basket(basket),
+        None => options,
+    };
     let options = match seen.trace {
         Some(place) => options.variable("TRACEPARENT", place.to_string()),
         None => options,

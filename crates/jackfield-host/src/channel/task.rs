@@ -30,6 +30,7 @@ use super::watcher::Watcher;
 use super::{Answer, Ask, Ending, summary};
 use crate::client::Client;
 use crate::host::Shared;
+use crate::observe::Lines;
 use crate::published::Published;
 use crate::store::{AppendError, ResumePoint, SessionRecord};
 
@@ -184,12 +185,12 @@ impl Task {
         let last = book.seq();
         let id = book.record.summary.session_id.clone();
         let observe = &shared.settings.observe;
-        let lines = Arc::new(RawTail::new(if observe.wants_lines() { LINES } else { 0 }));
+        let lines = Arc::new(RawTail::new(if observe.lines == Lines::Kept { LINES } else { 0 }));
         Self {
             shared: Arc::clone(shared),
             published: Arc::new(Published::new(&id, last)),
             watcher: Arc::new(Watcher::new(observe, &id)),
-            observed: Observed::new(observe, shared.figures.as_ref(), &lines),
+            observed: Observed::new(observe, shared.figures.as_ref()),
             lines,
             book,
             run: Run::None,

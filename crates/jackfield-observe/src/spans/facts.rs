@@ -64,8 +64,8 @@ pub(super) fn status(status: &SessionStatus) -> Vec<Attribute> {
 }
 
 /// How full the context is.
-pub(super) fn context(context: &ContextWindow) -> Vec<Attribute> {
-    vec![
+pub(super) fn context(context: &ContextWindow) -> [Attribute; 3] {
+    [
         ("jackfield.context.size", context.context_window_size.into()),
         ("jackfield.context.used", context.context_window_used.into()),
         ("jackfield.context.remaining", context.context_window_remaining.into()),

@@ -25,17 +25,15 @@ impl Spans {
         if self.forest.contains(&Key::Item(item)) {
             return;
         }
-        // Two more are said of it at its end.
-        let mut attributes = Vec::with_capacity(4);
-        attributes.extend(message.map(|id| (facts::RESPONSE, Value::from(id.0.clone()))));
-        attributes.extend(self.model.clone().map(|model| (facts::MODEL, model.into())));
-        self.open(Key::Item(item), name.into(), event, attributes);
+        let message = message.map(|id| (facts::RESPONSE, Value::from(id.0.clone())));
+        let model = self.model.clone().map(|model| (facts::MODEL, model.into()));
+        self.open(Key::Item(item), name.into(), event, message.into_iter().chain(model));
     }
 
     pub(super) fn end_block(
         &mut self,
         event: &Event,
-        source: &dyn Source,
+        source: &mut dyn Source,
         item: ItemId,
         outcome: ItemOutcome,
     ) {
@@ -60,7 +58,7 @@ impl Spans {
         self.close(&key);
     }
 
-    pub(super) fn hook(&mut self, event: &Event, source: &dyn Source, hook: &Hook) {
+    pub(super) fn hook(&mut self, event: &Event, source: &mut dyn Source, hook: &Hook) {
         let key = Key::Hook {
             event: hook.hook_event.clone(),
             name: hook.hook_name.clone(),
@@ -88,19 +86,21 @@ impl Spans {
         key: &Key,
         name: Cow<'static, str>,
         event: &Event,
-        source: &dyn Source,
-        attributes: Vec<Attribute>,
+        source: &mut dyn Source,
+        attributes: impl IntoIterator<Item = Attribute>,
     ) {
-        let (now, seed, Room { events, said }) = (self.now, self.seed, self.forest.room());
+        let (now, seed) = (self.now, self.seed);
+        let Room { attributes: mut known, events, said } = self.forest.room();
         let Some(open) = self.forest.get(key) else { return };
-        open.say_all(attributes.iter().filter(|(name, _)| *name == facts::OUTCOME).cloned());
+        known.extend(attributes);
+        open.say_all(known.iter().filter(|(name, _)| *name == facts::OUTCOME).cloned());
         let mut answer = Span {
             span_id: seed.span(event.seq.0),
             parent: Parent::Ours(open.span.span_id),
             name,
             start: now,
             end: now,
-            attributes,
+            attributes: known,
             events,
             said,
             failed: None,
@@ -118,8 +118,8 @@ impl Spans {
         &mut self,
         name: Cow<'static, str>,
         event: &Event,
-        source: &dyn Source,
-        attributes: Vec<Attribute>,
+        source: &mut dyn Source,
+        attributes: impl IntoIterator<Item = Attribute>,
     ) {
         // Without a turn there is nothing that it could be a part of.
         if !self.forest.contains(&Key::Turn) {
@@ -137,7 +137,7 @@ impl Spans {
         key: Key,
         name: Cow<'static, str>,
         event: &Event,
-        attributes: Vec<Attribute>,
+        attributes: impl IntoIterator<Item = Attribute>,
     ) {
         let (inside, span) = self.span(name, event, attributes);
         self.forest.open(key, inside, span);
@@ -148,13 +148,14 @@ impl Spans {
         &mut self,
         name: Cow<'static, str>,
         event: &Event,
-        attributes: Vec<Attribute>,
+        attributes: impl IntoIterator<Item = Attribute>,
     ) -> (Option<Key>, Span) {
         let inside = self.scope(event);
         let outer = inside.as_ref().and_then(|key| self.forest.get(key)).map(|open| &open.span);
         let trace_id = outer.map_or_else(|| self.seed.trace(TURNS | event.seq.0), |outer| outer.trace_id);
         let parent = outer.map_or(Parent::None, |outer| Parent::Ours(outer.span_id));
-        let Room { events, said } = self.forest.room();
+        let Room { attributes: mut known, events, said } = self.forest.room();
+        known.extend(attributes);
         let span = Span {
             trace_id,
             span_id: self.seed.span(event.seq.0),
@@ -162,7 +163,7 @@ impl Spans {
             name,
             start: self.now,
             end: self.now,
-            attributes,
+            attributes: known,
             events,
             said,
             failed: None,
@@ -177,7 +178,7 @@ impl Spans {
     }
 
     /// Something that happened in whatever runs.
-    pub(super) fn happened(&mut self, event: &Event, source: &dyn Source, attributes: Vec<Attribute>) {
+    pub(super) fn happened(&mut self, event: &Event, source: &mut dyn Source, attributes: Vec<Attribute>) {
         let Some(key) = self.scope(event) else { return };
         if let Some(open) = self.forest.get(&key)
             && open.span.events.len() < HAPPENINGS
@@ -188,7 +189,7 @@ impl Spans {
         self.attach(&key, event, source);
     }
 
-    pub(super) fn attach(&mut self, key: &Key, event: &Event, source: &dyn Source) {
+    pub(super) fn attach(&mut self, key: &Key, event: &Event, source: &mut dyn Source) {
         if let Some(payloads) = self.payloads
             && let Some(open) = self.forest.get(key)
         {

@@ -29,9 +29,10 @@ pub(super) struct Open {
     pub(super) span: Span,
 }
 
-/// Room for what happens in a span, and for what is said.
+/// Room for what is known of a span, for what happens in it, and for what is said.
 #[derive(Debug, Default)]
 pub(super) struct Room {
+    pub(super) attributes: Vec<Attribute>,
     pub(super) events: Vec<SpanEvent>,
     pub(super) said: String,
 }
@@ -115,11 +116,12 @@ impl Forest {
             return;
         }
         take(&self.closed);
-        for Span { mut events, mut said, .. } in self.closed.drain(..) {
+        for Span { mut attributes, mut events, mut said, .. } in self.closed.drain(..) {
             if self.rooms.len() < ROOMS && said.capacity() <= LARGEST_ROOM {
+                attributes.clear();
                 events.clear();
                 said.clear();
-                self.rooms.push(Room { events, said });
+                self.rooms.push(Room { attributes, events, said });
             }
         }
         if self.open.is_empty() {

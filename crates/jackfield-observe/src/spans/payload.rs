@@ -23,8 +23,8 @@ impl Default for Payloads {
 
 /// Where that is what an event tells of. Of most events nothing is asked.
 pub trait Source {
-    /// Appends the CLI's line that it was made of, so many bytes of it at most, and says how long it was.
-    fn raw(&self, most: usize, to: &mut String) -> Option<u64>;
+    /// The CLI's line that it was made of, as much of it as is looked at, and how long it was.
+    fn raw(&mut self) -> Option<(&str, u64)>;
     /// Its own line.
     fn normalized(&self) -> Option<&str>;
     /// The text of a block, which is whole by now.
@@ -33,7 +33,7 @@ pub trait Source {
 
 /// Nothing is known.
 impl Source for () {
-    fn raw(&self, _: usize, _: &mut String) -> Option<u64> {
+    fn raw(&mut self) -> Option<(&str, u64)> {
         None
     }
 
@@ -61,14 +61,15 @@ impl Payloads {
         self,
         span: &mut Span,
         at: Timestamp,
-        source: &dyn Source,
+        source: &mut dyn Source,
         block: Option<ItemId>,
         redact: Redact,
     ) {
         let (begin, first) = (span.said.len(), span.events.len());
         if span.events.len() < PER_SPAN
-            && let Some(bytes) = source.raw(self.looked_at(), &mut span.said)
+            && let Some((line, bytes)) = source.raw()
         {
+            span.said.push_str(&line[..line.floor_char_boundary(self.looked_at())]);
             put(span, "raw", at, begin, bytes);
         }
         if span.events.len() < PER_SPAN
@@ -96,8 +97,8 @@ impl Payloads {
         }
     }
 
-    /// How many bytes of a text must be looked through.
-    fn looked_at(self) -> usize {
+    /// How many bytes of a text are looked at, so that a secret behind the cut is seen whole.
+    pub fn looked_at(self) -> usize {
         self.bytes.saturating_add(BEHIND)
     }
 }
@@ -131,9 +132,8 @@ mod tests {
 
     /// The raw line, and what was made of it.
     impl Source for (&str, &str) {
-        fn raw(&self, most: usize, to: &mut String) -> Option<u64> {
-            to.push_str(&self.0[..self.0.floor_char_boundary(most)]);
-            u64::try_from(self.0.len()).ok()
+        fn raw(&mut self) -> Option<(&str, u64)> {
+            Some((self.0, u64::try_from(self.0.len()).ok()?))
         }
 
         fn normalized(&self) -> Option<&str> {
@@ -174,7 +174,7 @@ mod tests {
             assert!(cut.len() <= 24 && !cut.contains("SEC"), "{cut}");
             let mut span = span();
             for text in ["before", &text, "behind"] {
-                Payloads { bytes: 24 }.put(&mut span, Timestamp(1), &(text, text), None, without_key);
+                Payloads { bytes: 24 }.put(&mut span, Timestamp(1), &mut (text, text), None, without_key);
             }
             let bytes = u64::try_from(text.len()).unwrap_or_default();
             let expected = [("before", 6), (cut.as_str(), bytes), ("behind", 6)]
@@ -188,7 +188,7 @@ mod tests {
         let text = "0123456789".repeat(1000);
         let mut span = span();
         for block in [None, Some(ItemId(1))] {
-            Payloads { bytes: 4 }.put(&mut span, Timestamp(1), &(&*text, &*text), block, without_key);
+            Payloads { bytes: 4 }.put(&mut span, Timestamp(1), &mut (&*text, &*text), block, without_key);
         }
         let expected = [("raw", "0123", 10_000), ("normalized", "0123", 10_000)];
         assert_eq!(told(&span), [expected, expected].concat());
@@ -198,7 +198,7 @@ mod tests {
     fn there_are_never_more_than_so_many() {
         let mut span = span();
         for _ in 0..100 {
-            Payloads::default().put(&mut span, Timestamp(1), &("text", "text"), None, without_key);
+            Payloads::default().put(&mut span, Timestamp(1), &mut ("text", "text"), None, without_key);
         }
         assert_eq!(told(&span).len(), PER_SPAN);
         assert!(span.said.len() <= PER_SPAN * "text\n".len(), "nothing is held that is not told");
@@ -211,7 +211,13 @@ mod tests {
             if words.any(|word| word == "secret") { "[redacted]".to_owned().into() } else { text.into() }
         }
         let mut span = span();
-        Payloads::default().put(&mut span, Timestamp(1), &("a li", "secret"), Some(ItemId(1)), without_word);
+        Payloads::default().put(
+            &mut span,
+            Timestamp(1),
+            &mut ("a li", "secret"),
+            Some(ItemId(1)),
+            without_word,
+        );
         assert_eq!(told(&span), [("raw", "a li", 4), ("normalized", "[redacted]", 6)]);
     }
 }

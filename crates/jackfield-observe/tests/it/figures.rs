@@ -13,7 +13,7 @@ fn fold(events: &[Event], every: usize) -> Tally {
     let (mut whole, mut part, mut underway) = (Tally::default(), Tally::default(), Underway::default());
     for chunk in events.chunks(every) {
         for event in chunk {
-            part.see(event, Some("model"), &mut underway);
+            part.see(event, || Some("model"), &mut underway);
         }
         whole.take_in(&mut part);
     }

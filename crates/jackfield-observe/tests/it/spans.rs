@@ -32,7 +32,7 @@ pub(crate) fn spans_of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<S
     let mut machine = machine();
     let mut last = Timestamp(0);
     for event in events {
-        machine.see(event, &());
+        machine.see(event, &mut ());
         last = last.max(event.at);
     }
     machine.end(last);
@@ -150,7 +150,7 @@ fn a_prompt_of_a_client_goes_on_with_the_clients_trace() {
         machine.prompted(uuid.clone().unwrap(), TraceParent { sampled, ..parent });
         let place = machine.place(turn, uuid.as_ref());
         for event in &recording.events {
-            machine.see(event, &());
+            machine.see(event, &mut ());
         }
         machine.end(Timestamp(0));
         let spans = taken(&mut machine);
@@ -174,9 +174,8 @@ fn without_echo(text: &str) -> Cow<'_, str> {
 struct Told<'a>(String, &'a Transcript);
 
 impl Source for Told<'_> {
-    fn raw(&self, _: usize, to: &mut String) -> Option<u64> {
-        to.push_str("{\"a raw line\":\"with echo\"}");
-        Some(1000)
+    fn raw(&mut self) -> Option<(&str, u64)> {
+        Some(("{\"a raw line\":\"with echo\"}", 1000))
     }
 
     fn normalized(&self) -> Option<&str> {
@@ -202,7 +201,7 @@ fn payloads_stand_side_by_side_and_only_where_they_are_wanted() {
         transcript.apply(event);
         let mut line = Vec::new();
         codec::encode(event, &mut line);
-        machine.see(event, &Told(String::from_utf8(line).unwrap(), &transcript));
+        machine.see(event, &mut Told(String::from_utf8(line).unwrap(), &transcript));
     }
     machine.end(Timestamp(0));
     let spans = taken(&mut machine);

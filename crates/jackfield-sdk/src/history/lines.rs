@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use jackfield_wire::{
-    Assistant, AssistantEntry, AttachmentEntry, Content, Decoded, Inbound, Raw, SystemEntry, ToolUseId,
+    Assistant, AssistantEntry, AttachmentEntry, Content, Decoded, Form, Inbound, Raw, SystemEntry, ToolUseId,
     Usage, User, UserEntry, UserMessage, Uuid, decode,
 };
 use serde::Deserialize;
@@ -208,5 +208,5 @@ fn made(value: &Value) -> Decoded<'static> {
 }
 
 fn line(message: Inbound<'static>) -> Decoded<'static> {
-    Decoded { text: Cow::Borrowed(""), repaired: false, whole: false, message }
+    Decoded { text: Cow::Borrowed(""), repaired: false, form: Form::Any, message }
 }

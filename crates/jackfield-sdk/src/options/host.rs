@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{DebugFilter, Options, PartOf, Switch};
+use crate::basket::Basket;
 use crate::journal::Journal;
 use crate::tail::RawTail;
 
@@ -201,6 +202,13 @@ impl Options {
     #[must_use]
     pub fn raw_tail(mut self, tail: Arc<RawTail>) -> Self {
         self.raw_tail = Some(tail);
+        self
+    }
+
+    /// Where lines are put aside for somebody who makes something of every event. Nowhere if never called.
+    #[must_use]
+    pub fn basket(mut self, basket: Arc<Basket>) -> Self {
+        self.basket = Some(basket);
         self
     }
 

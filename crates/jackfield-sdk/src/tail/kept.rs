@@ -23,8 +23,6 @@ pub(super) struct Kept {
     pub(super) lines: VecDeque<About>,
     /// How many lines there were.
     last: u64,
-    /// The last event that was made of one of them.
-    reached: Seq,
 }
 
 /// What is known of a line.
@@ -38,8 +36,6 @@ pub(super) struct About {
     length: usize,
     /// The first and the last event that were made of it.
     made: Option<(Seq, Seq)>,
-    /// The last event that was made of it or of one before it.
-    reached: Seq,
 }
 
 /// Lines on their way to where they are kept.
@@ -53,7 +49,7 @@ pub(super) struct Waiting {
 impl About {
     /// A line, and the first and the last event that were made of it.
     pub(super) fn new(at: Timestamp, direction: LineDirection, line: &str, made: Option<(Seq, Seq)>) -> Self {
-        Self { at, direction, from: 0, kept: 0, length: line.len(), made, reached: Seq(0) }
+        Self { at, direction, from: 0, kept: 0, length: line.len(), made }
     }
 
     /// As a reader gets it, with so much of its text.
@@ -89,8 +85,6 @@ impl Kept {
         self.text.extend(waiting.text.as_bytes());
         for mut about in waiting.lines.drain(..) {
             about.from += from;
-            about.reached = about.made.map_or(self.reached, |(_, last)| last);
-            self.reached = about.reached;
             self.last += 1;
             self.lines.push_back(about);
         }
@@ -110,23 +104,13 @@ impl Kept {
         let first = self.last + 1 - self.lines.len() as u64;
         let next = number.0.saturating_add(1);
         let passed = usize::try_from(next.saturating_sub(first)).unwrap_or(usize::MAX);
-        let lines = self.lines.iter().zip(first..).skip(passed).map(|(about, number)| {
-            let mut text = String::new();
-            self.read(about, usize::MAX, &mut text);
-            about.told(LineNumber(number), text)
-        });
+        let lines = self
+            .lines
+            .iter()
+            .zip(first..)
+            .skip(passed)
+            .map(|(about, number)| about.told(LineNumber(number), self.text_of(about)));
         KeptLines { lines: lines.collect(), missing: first > next }
-    }
-
-    /// Appends the line that an event was made of, so many bytes of it at most, and says how long it was.
-    pub(super) fn line_of(&self, seq: Seq, most: usize, to: &mut String) -> Option<u64> {
-        let index = self.lines.partition_point(|line| line.reached < seq);
-        let about = self.lines.get(index)?;
-        if about.made?.0 > seq {
-            return None;
-        }
-        self.read(about, most, to);
-        Some(to_u64(about.length))
     }
 
     /// Lets the oldest lines go, until others have room beside the rest. The newest of all stays.
@@ -145,27 +129,12 @@ impl Kept {
         self.gone += going;
     }
 
-    /// Appends the text of a line, so many bytes of it at most.
-    fn read(&self, about: &About, most: usize, to: &mut String) {
+    /// The text of a line, as far as it is kept.
+    fn text_of(&self, about: &About) -> String {
         let begin = about.from - self.gone;
-        let end = begin + about.kept.min(most);
-        let (front, back) = self.text.as_slices();
-        let middle = front.len();
-        let front = &front[begin.min(middle)..end.min(middle)];
-        let back = &back[begin.saturating_sub(middle)..end.saturating_sub(middle)];
-        let joined;
-        let text = if front.is_empty() {
-            back
-        } else if back.is_empty() {
-            front
-        } else {
-            joined = [front, back].concat();
-            &joined
-        };
-        // It was text when it came; only its last letter can be cut.
-        let whole =
-            simdutf8::basic::from_utf8(text).ok().or_else(|| Some(text.utf8_chunks().next()?.valid()));
-        to.push_str(whole.unwrap_or_default());
+        let text = self.text.range(begin..begin + about.kept).copied().collect();
+        // It was text when it came, and was cut between letters.
+        String::from_utf8(text).unwrap_or_default()
     }
 }
 

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use jackfield_api::lines::FollowedLine;
-use jackfield_api::{Seq, Timestamp};
+use jackfield_api::{Event, Seq, Timestamp};
 
 use super::RawTail;
 use super::kept::Waiting;
+use crate::basket::{Basket, Basketful, is_worth_a_line};
 use crate::raw::Direction;
 
 /// Follows one line after the other to the events that are made of it; does nothing where no lines are kept.
@@ -17,35 +18,44 @@ use crate::raw::Direction;
 #[derive(Debug)]
 pub(crate) struct Recorder {
     tail: Option<Arc<RawTail>>,
+    basket: Option<Arc<Basket>>,
     /// The first and the last event of the line.
     made: Option<(Seq, Seq)>,
+    /// The line is put aside.
+    worthy: bool,
     waiting: Waiting,
+    aside: Basketful,
 }
 
 impl Recorder {
-    pub(crate) fn new(tail: Option<Arc<RawTail>>) -> Self {
-        Self { tail, made: None, waiting: Waiting::default() }
+    pub(crate) fn new(tail: Option<Arc<RawTail>>, basket: Option<Arc<Basket>>) -> Self {
+        let (waiting, aside) = (Waiting::default(), Basketful::default());
+        Self { tail, basket, made: None, worthy: false, waiting, aside }
     }
 
     /// Whether lines are kept.
     pub(crate) fn keeps(&self) -> bool {
-        self.tail.is_some()
+        self.tail.is_some() || self.basket.is_some()
     }
 
     /// A line is about to be looked at.
     pub(crate) fn begin(&mut self) {
-        self.made = None;
+        (self.made, self.worthy) = (None, false);
     }
 
     /// An event was made.
-    pub(crate) fn made(&mut self, seq: Seq) {
-        self.made = Some((self.made.map_or(seq, |(first, _)| first), seq));
+    pub(crate) fn made(&mut self, event: &Event) {
+        self.made = Some((self.made.map_or(event.seq, |(first, _)| first), event.seq));
+        self.worthy |= is_worth_a_line(event);
     }
 
     /// Nothing more will be made of the line.
     pub(crate) fn end(&mut self, at: Timestamp, direction: Direction, line: &str) {
         if let Some(tail) = &self.tail {
             tail.pass(at, direction, line, self.made, &mut self.waiting);
+        }
+        if let (Some(basket), Some(made), true) = (&self.basket, self.made, self.worthy) {
+            self.aside.push(line, made, basket.most());
         }
     }
 
@@ -54,11 +64,14 @@ impl Recorder {
         if let Some(tail) = &self.tail {
             tail.keep(&mut self.waiting);
         }
+        if let Some(basket) = &self.basket {
+            basket.put(&mut self.aside);
+        }
     }
 
     /// Lets go of the room for lines. No more come for now.
     pub(crate) fn let_go(&mut self) {
-        self.waiting = Waiting::default();
+        (self.waiting, self.aside) = (Waiting::default(), Basketful::default());
     }
 
     /// The run is over, and all events of it are made.

@@ -19,7 +19,7 @@ impl Task {
         while let Some(output) = self.machine.poll() {
             match output {
                 Output::Event(event) => {
-                    self.recorder.made(event.seq);
+                    self.recorder.made(&event);
                     self.see(&event);
                     self.told.push(event);
                 }

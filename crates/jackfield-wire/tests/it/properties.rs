@@ -124,6 +124,9 @@ fn check(line: &[u8]) {
     if let Inbound::Malformed(malformed) = &quick.message {
         assert!((1..300).contains(&malformed.reason.len()), "{}", malformed.reason);
     }
+    if let Some(piece) = quick.piece() {
+        assert_eq!(piece.line().as_bytes(), line, "a piece is made again as it was");
+    }
     let outbound = Outbound::decode(line);
     assert_eq!(outbound.text, quick.text);
     if let jackfield_wire::OutboundMessage::Known(outbound) = outbound.message {

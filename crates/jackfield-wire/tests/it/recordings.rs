@@ -95,6 +95,19 @@ fn every_recorded_line_of_the_cli_is_known() {
 }
 
 #[test]
+fn nearly_every_recorded_delta_is_a_piece_that_is_made_again_as_it_was() {
+    let (mut deltas, mut pieces) = (0, 0);
+    for line in of_direction("out").filter(|line| line.text.contains(r#""content_block_delta""#)) {
+        deltas += 1;
+        if let Some(piece) = decode(line.text.as_bytes()).piece() {
+            pieces += 1;
+            assert_eq!(piece.line(), line.text);
+        }
+    }
+    assert!(deltas > 100 && pieces * 10 > deltas * 9, "{pieces} of {deltas}");
+}
+
+#[test]
 fn every_block_and_hook_input_of_the_recordings_is_known() {
     let mut strange = Vec::new();
     for line in of_direction("out") {

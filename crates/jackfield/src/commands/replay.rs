@@ -29,7 +29,8 @@ const LINE_LIMIT: usize = 2 * DEFAULT_LINE_LIMIT + 4096;
 #[command(after_help = "\
 A journal has one JSON object per line, {\"t\": seconds, \"dir\": \"in\"|\"out\"|\"err\"|\"meta\", \"line\": text};
 `in` is what the host told the CLI. Lines of the CLI may also stand there as they came, behind one with their time,
-{\"t\": seconds, \"dir\": \"out\"}. A `cmd.json` beside a recording says how the CLI was started.
+{\"t\": seconds, \"dir\": \"out\"}, and pieces of a text that came at once in one line, with their `words` and `uuids`.
+A `cmd.json` beside a recording says how the CLI was started.
 
 Examples:
   jackfield replay recording/transcript.jsonl | jq -c 'select(.type == \"error\")'
@@ -106,10 +107,9 @@ impl Show {
                     return Ok(());
                 }
                 match self.reader.read(&text) {
-                    Ok(Some(entry)) => self.entry(&entry),
-                    Ok(None) => {
+                    Ok(entries) => {
                         self.is_journal = true;
-                        Ok(())
+                        entries.iter().try_for_each(|entry| self.entry(entry))
                     }
                     Err(error) => self.bad(&error.to_string(), &text),
                 }
@@ -127,7 +127,6 @@ impl Show {
             )]
             thread::sleep(wait);
         }
-        self.is_journal = true;
         self.player.play(entry);
         self.drain()
     }

@@ -26,7 +26,9 @@ impl Task {
     pub(super) fn start(&mut self, from: From, waiting: Vec<Waiting>) {
         self.run = Run::Starting(waiting);
         let (shared, record, last) = (Arc::clone(&self.shared), self.book.record_now(), self.seq());
-        let seen = run::Seen { lines: self.lines(), watcher: self.watcher(), trace: self.place_of_next() };
+        let basket = self.observed.as_ref().and_then(|observed| observed.basket());
+        let (lines, watcher, trace) = (self.lines(), self.watcher(), self.place_of_next());
+        let seen = run::Seen { lines, watcher, basket, trace };
         self.doing.spawn(async move {
             let started = run::start(&shared, &record, last, from, seen).await;
             Finished::Started(Box::new(started))
