@@ -7,6 +7,7 @@ pub(crate) mod load;
 
 mod connection;
 mod disk;
+mod distance;
 pub(crate) mod observed;
 mod serving;
 mod stored;

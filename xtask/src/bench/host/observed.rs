@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use nix::time::ClockId;
 
+use super::distance;
 use super::serving::{self, Place, Serving};
 use crate::bench::{BenchError, median};
 use crate::process;
@@ -29,7 +30,7 @@ const WITHOUT_FILES: &str = "[log]\nlevel = \"info\"\n[metrics]\nenabled = true\
 
 /// The parts of the program that only watch, as a profile names their functions, and their files where they are a part
 /// of somebody else's function.
-const WATCHING: [&str; 12] = [
+const WATCHING: [&str; 15] = [
     "jackfield_observe::",
     "jackfield-observe/src/",
     "channel::observed",
@@ -42,6 +43,9 @@ const WATCHING: [&str; 12] = [
     "jackfield-host/src/said.rs",
     "debug_files",
     "jackfield-sdk/src/journal.rs",
+    "jackfield-sdk/src/basket.rs",
+    "jackfield-core/src/journal",
+    "jackfield-wire/src/piece.rs",
 ];
 /// Deltas in the turns that are measured: those of the stream that every figure of the yardstick is about.
 const DELTAS: u32 = 200_000;
@@ -80,6 +84,7 @@ fn turns(place: &Place, collector: &Collector, repetitions: usize, followers: u3
     let cases = [("everything off", OFF), ("without debug files", WITHOUT_FILES), ("everything on", ON)];
     let mut seconds = vec![Vec::new(); cases.len()];
     let (mut writing, mut megabytes) = (Vec::new(), 0.0);
+    let mut apart = Vec::new();
     // The first round only warms the caches.
     for round in 0..=repetitions.max(1) {
         for (at, (name, config)) in cases.into_iter().enumerate() {
@@ -90,6 +95,7 @@ fn turns(place: &Place, collector: &Collector, repetitions: usize, followers: u3
             // touched just before, and it is free again behind it.
             written(&place.data("warm"), WARM).map_err(serving::failed("write a file"))?;
             let serving = Serving::start(place, &data, &variables)?;
+            apart.extend(distance::between_cores());
             let report = serving.turn(1, followers)?;
             serving.stop()?;
             if round > 0 {
@@ -124,6 +130,15 @@ fn turns(place: &Place, collector: &Collector, repetitions: usize, followers: u3
         "| the system alone, for {megabytes:.0} MB of debug files | {writing:.3} | {:+.1} % | | |",
         100.0 * writing / off
     );
+    if let (Some(least), Some(most)) = (apart.iter().min(), apart.iter().max()) {
+        let typical = median(apart.iter().map(Duration::as_secs_f64));
+        println!(
+            "\nFrom one core to the other a word took {:.0} ns ({} to {}).",
+            1e9 * typical,
+            least.as_nanos(),
+            most.as_nanos()
+        );
+    }
     Ok(())
 }
 
