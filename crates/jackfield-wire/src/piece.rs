@@ -10,9 +10,9 @@ use crate::inbound::{Decoded, Form, Inbound, looks_like_uuid};
 use crate::stream_event::{ApiEvent, Delta};
 
 /// What stands between the words and the session.
-const SESSION: &str = r#"}},"session_id":""#;
+const SESSION: &[u8; 17] = br#"}},"session_id":""#;
 /// What stands between the session and the line's id.
-const UUID: &str = r#"","parent_tool_use_id":null,"uuid":"#;
+const UUID: &[u8; 35] = br#"","parent_tool_use_id":null,"uuid":"#;
 /// A quote, which words and ids have on both sides.
 const QUOTE: usize = 1;
 
@@ -24,11 +24,11 @@ pub struct Piece<'a> {
     /// What kind of text it is.
     pub kind: DeltaKind,
     /// The CLI's session, which has the form of a UUID.
-    pub session_id: &'a str,
+    pub session_id: &'a [u8; 36],
     /// The words as they stand in the line, with their quotes.
     pub words: &'a [u8],
     /// The line's id, which has the form of a UUID, with its quotes.
-    pub uuid: &'a [u8],
+    pub uuid: &'a [u8; 38],
     /// What stands behind it, up to the line's end: members that only newer CLIs write, or none.
     pub rest: &'a [u8],
 }
@@ -56,11 +56,12 @@ impl Decoded<'_> {
         let line = self.text.as_bytes();
         let place = |part: &str| part.as_ptr().addr().checked_sub(line.as_ptr().addr());
         let (session_at, uuid_at) = (place(session_id)?, place(uuid)?.checked_sub(QUOTE)?);
-        let (session_end, words_end) =
-            (session_at + session_id.len(), session_at.checked_sub(SESSION.len())?);
+        let session_end = session_at + session_id.len();
+        let words_end = session_at.checked_sub(SESSION.len())?;
         // Behind the words the event is over, so nothing else can stand there than what is looked for.
-        if line.get(words_end..session_at)? != SESSION.as_bytes()
-            || line.get(session_end..uuid_at)? != UUID.as_bytes()
+        if line.get(words_end..)?.first_chunk() != Some(SESSION)
+            || session_end + UUID.len() != uuid_at
+            || line.get(session_end..)?.first_chunk() != Some(UUID)
             || line.last() != Some(&b'}')
             || !looks_like_uuid(session_id)
             || !looks_like_uuid(uuid)
@@ -72,20 +73,38 @@ impl Decoded<'_> {
             // They lie elsewhere, since they were escaped.
             Cow::Owned(_) => before_words(*index, kind),
         };
-        let (uuid, rest) = line.get(uuid_at..)?.split_at_checked(uuid.len() + 2 * QUOTE)?;
         let words = line.get(words_at.checked_sub(QUOTE)?..words_end)?;
-        Some(Piece { index: *index, kind, session_id, words, uuid, rest })
+        let (uuid, rest) = line.get(uuid_at..)?.split_first_chunk()?;
+        Some(Piece {
+            index: *index,
+            kind,
+            session_id: session_id.as_bytes().try_into().ok()?,
+            words,
+            uuid,
+            rest,
+        })
     }
 }
 
 impl Piece<'_> {
     /// The line.
     pub fn line(&self) -> String {
-        let Piece { index, kind, session_id, .. } = self;
-        let [words, uuid, rest] = [self.words, self.uuid, self.rest].map(String::from_utf8_lossy);
-        // With the words comes the quote before them.
-        let form = kind.form().trim_end_matches('"');
-        format!("{HEAD}{DELTA}{index}{KIND}{form}{words}{SESSION}{session_id}{UUID}{uuid}{rest}")
+        let index = self.index.to_string();
+        let parts: [&[u8]; 11] = [
+            HEAD.as_bytes(),
+            DELTA.as_bytes(),
+            index.as_bytes(),
+            KIND.as_bytes(),
+            // With the words comes the quote before them.
+            self.kind.form().trim_end_matches('"').as_bytes(),
+            self.words,
+            SESSION,
+            self.session_id,
+            UUID,
+            self.uuid,
+            self.rest,
+        ];
+        String::from_utf8_lossy(&parts.concat()).into_owned()
     }
 }
 

@@ -32,7 +32,7 @@ struct Text {
     at: Timestamp,
     index: u64,
     kind: DeltaKind,
-    session_id: String,
+    session_id: [u8; 36],
     rest: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ impl Series {
             at,
             index: *index,
             kind: *kind,
-            session_id: (*session_id).to_owned(),
+            session_id: **session_id,
             rest: (*rest).to_owned(),
         });
     }
@@ -58,10 +58,10 @@ impl Series {
             text.write(out);
             self.begun = Some((line, out.len()));
         }
-        for (part, to) in [(piece.words, out), (piece.uuid, &mut self.uuids)] {
-            to.extend_from_slice(part);
-            to.push(b',');
-        }
+        out.extend_from_slice(piece.words);
+        out.push(b',');
+        self.uuids.extend_from_slice(piece.uuid);
+        self.uuids.push(b',');
         true
     }
 
@@ -83,7 +83,7 @@ impl Series {
 impl Text {
     fn has(&self, at: Timestamp, piece: &Piece<'_>) -> bool {
         (self.at, self.index, self.kind) == (at, piece.index, piece.kind)
-            && self.session_id == piece.session_id
+            && self.session_id == *piece.session_id
             && self.rest == piece.rest
     }
 
@@ -94,8 +94,9 @@ impl Text {
         // A number cannot fail, nor can a vector that grows.
         let _ = serde_json::to_writer(&mut *out, &self.index);
         // Neither of these has letters that would have to be written otherwise.
-        for part in [",\"delta\":\"", self.kind.name(), "\",\"session_id\":\"", &self.session_id] {
-            out.extend_from_slice(part.as_bytes());
+        for part in [b",\"delta\":\"", self.kind.name().as_bytes(), b"\",\"session_id\":\"", &self.session_id]
+        {
+            out.extend_from_slice(part);
         }
         out.extend_from_slice(b"\",\"more\":{");
         out.extend_from_slice(self.rest.strip_prefix(b",").unwrap_or(&self.rest));
@@ -121,15 +122,18 @@ impl Written<'_> {
     /// The lines as they came; `None` if that cannot be known.
     pub(super) fn lines(&self) -> Option<Vec<String>> {
         let kind = DeltaKind::ALL.into_iter().find(|kind| kind.name() == self.delta)?;
-        let (index, session_id) = (self.index, self.session_id.as_str());
+        let (index, session_id) = (self.index, self.session_id.as_bytes().try_into().ok()?);
         let more = self.more.get().strip_prefix('{')?;
         let rest = if more == "}" { more.to_owned() } else { format!(",{more}") };
         let rest = rest.as_bytes();
+        if self.words.len() != self.uuids.len() {
+            return None;
+        }
         let lines = self.words.iter().zip(&self.uuids).map(|(words, uuid)| {
-            let [words, uuid] = [words, uuid].map(|part| part.get().as_bytes());
-            Piece { index, kind, session_id, words, uuid, rest }.line()
+            let (words, uuid) = (words.get().as_bytes(), uuid.get().as_bytes().try_into().ok()?);
+            Some(Piece { index, kind, session_id, words, uuid, rest }.line())
         });
-        (self.words.len() == self.uuids.len()).then(|| lines.collect())
+        lines.collect()
     }
 }
 
@@ -147,18 +151,10 @@ mod tests {
     }
 
     fn line_with(rest: &str, index: u64, kind: DeltaKind, words: &str, number: u64) -> String {
-        let session_id = "8f14e45f-ceea-467f-9b3a-000000000000";
-        let [words, uuid] =
-            [words, &format!("00000000-0000-0000-0000-{number:012}")].map(|part| format!("\"{part}\""));
-        Piece {
-            index,
-            kind,
-            session_id,
-            words: words.as_bytes(),
-            uuid: uuid.as_bytes(),
-            rest: rest.as_bytes(),
-        }
-        .line()
+        let session_id = b"8f14e45f-ceea-467f-9b3a-000000000000";
+        let (words, uuid) = (format!("\"{words}\""), format!("\"00000000-0000-0000-0000-{number:012}\""));
+        let (words, uuid, rest) = (words.as_bytes(), uuid.as_bytes().try_into().unwrap(), rest.as_bytes());
+        Piece { index, kind, session_id, words, uuid, rest }.line()
     }
 
     #[test]
