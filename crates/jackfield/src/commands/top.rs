@@ -3,6 +3,7 @@
 //! It looks, and answers or interrupts when it is told to; everything it shows is a function of the [`model`]. The one
 //! rule it keeps: the terminal is given back as it was, however it ends.
 
+mod answering;
 mod model;
 mod pulse;
 mod seen;
@@ -14,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use jackfield_api::Timestamp;
-use jackfield_api::command::{Allow, Answer, Deny, Interrupt, Verdict};
+use jackfield_api::command::Interrupt;
 use jackfield_client::{Client, ClientError};
 use jackfield_sdk::Environment;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
@@ -37,7 +38,8 @@ const KEY: Duration = Duration::from_millis(200);
 /// Watch all sessions of the running host
 ///
 /// State, time of the turn, tokens per second, cost, context, open questions and memory of every session. `a` allows
-/// and `d` denies the first question of the chosen session, `i` interrupts it, `q` ends the view.
+/// and `d` denies what the chosen session asks first, a number answers a question of the model, `i` interrupts the
+/// session, `q` ends the view.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -166,15 +168,7 @@ async fn act(host: &Client, asked: Asked) -> Result<(), ClientError> {
     match asked {
         Asked::End => Ok(()),
         Asked::Interrupt(id) => host.command(Some(&id), Interrupt {}).await.map(drop),
-        Asked::Allow(id, pending_id) => {
-            let verdict = Verdict::Allow(Allow::default());
-            host.command(Some(&id), Answer { pending_id, verdict }).await.map(drop)
-        }
-        Asked::Deny(id, pending_id) => {
-            let message = "denied by the person at the terminal".to_owned();
-            let verdict = Verdict::Deny(Deny { message, interrupt: false });
-            host.command(Some(&id), Answer { pending_id, verdict }).await.map(drop)
-        }
+        Asked::Answer(id, answer) => host.command(Some(&id), answer).await.map(drop),
     }
 }
 

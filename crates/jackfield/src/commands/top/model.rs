@@ -5,10 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use jackfield_api::command::Answer;
 use jackfield_api::host::{SessionProcess, SessionSummary};
+use jackfield_api::permission::PermissionRequest;
 use jackfield_api::snapshot::SessionState;
 use jackfield_api::{PendingId, SessionId, Timestamp};
 use ratatui::crossterm::event::KeyCode;
+
+use super::answering::{Answering, Heard};
 
 /// What the view shows.
 #[derive(Debug, Default)]
@@ -18,6 +22,8 @@ pub(super) struct Model {
     pub(super) chosen: Option<SessionId>,
     /// Why the last thing was not done.
     pub(super) trouble: Option<String>,
+    /// The question that answers were chosen of, and these.
+    answering: Option<(SessionId, PendingId, Answering)>,
 }
 
 /// One session.
@@ -34,8 +40,8 @@ pub(super) struct Row {
     /// How full the context is, in per cent.
     pub(super) context: Option<u64>,
     pub(super) memory_bytes: Option<u64>,
-    /// Open questions: each with what is asked.
-    pub(super) questions: Vec<(PendingId, String)>,
+    /// Open questions.
+    pub(super) questions: Vec<PermissionRequest>,
 }
 
 /// How a session stands.
@@ -63,8 +69,7 @@ impl State {
 pub(super) enum Asked {
     End,
     Interrupt(SessionId),
-    Allow(SessionId, PendingId),
-    Deny(SessionId, PendingId),
+    Answer(SessionId, Answer),
 }
 
 impl Model {
@@ -97,21 +102,46 @@ impl Model {
 
     /// What a key asks for.
     pub(super) fn key(&mut self, key: KeyCode) -> Option<Asked> {
+        self.trouble = None;
         match key {
             KeyCode::Char('q') | KeyCode::Esc => return Some(Asked::End),
             KeyCode::Down | KeyCode::Char('j') => self.choose(1),
             KeyCode::Up | KeyCode::Char('k') => self.choose(-1),
             KeyCode::Char('i') => return self.chosen().map(|(_, row)| Asked::Interrupt(row.id.clone())),
-            KeyCode::Char('a') => return self.question().map(|(id, question)| Asked::Allow(id, question)),
-            KeyCode::Char('d') => return self.question().map(|(id, question)| Asked::Deny(id, question)),
-            _ => {}
+            key => return self.answer(key),
         }
         None
     }
 
-    fn question(&self) -> Option<(SessionId, PendingId)> {
+    /// The first question of the chosen session: what is asked, and what may be chosen, in lines.
+    pub(super) fn question(&self) -> Vec<String> {
+        let Some((id, request)) = self.asked() else { return Vec::new() };
+        match &self.answering {
+            Some((of, asked, answering)) if (of, *asked) == (id, request.pending_id) => {
+                answering.words(request)
+            }
+            _ => Answering::default().words(request),
+        }
+    }
+
+    fn asked(&self) -> Option<(&SessionId, &PermissionRequest)> {
         let (_, row) = self.chosen()?;
-        row.questions.first().map(|(question, _)| (row.id.clone(), *question))
+        row.questions.first().map(|request| (&row.id, request))
+    }
+
+    /// What a key says to it.
+    fn answer(&mut self, key: KeyCode) -> Option<Asked> {
+        let (id, request) = self.asked().map(|(id, request)| (id.clone(), request.clone()))?;
+        let pending_id = request.pending_id;
+        let begun = self.answering.take().filter(|(of, asked, _)| (of, *asked) == (&id, pending_id));
+        let mut answering = begun.map_or_else(Answering::default, |(_, _, answering)| answering);
+        match answering.hear(&request, key) {
+            Heard::Verdict(verdict) => return Some(Asked::Answer(id, Answer { pending_id, verdict })),
+            Heard::Nothing => {}
+            Heard::Not(why) => self.trouble = Some(why.to_owned()),
+        }
+        self.answering = Some((id, pending_id, answering));
+        None
     }
 
     fn choose(&mut self, step: isize) {
@@ -149,7 +179,7 @@ fn row(
         cost_usd: session.total_cost_usd,
         context,
         memory_bytes: memory.map(|process| process.memory_bytes),
-        questions: session.pending.into_iter().map(|asked| (asked.pending_id, asked.tool_title)).collect(),
+        questions: session.pending,
         id: session.session_id,
     }
 }
@@ -158,7 +188,8 @@ fn row(
 pub(super) mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use jackfield_api::permission::{PermissionKind, PermissionRequest};
+    use jackfield_api::command::{Allow, Deny, Verdict};
+    use jackfield_api::permission::{PermissionKind, Question, QuestionOption};
     use jackfield_api::usage::ContextWindow;
 
     use super::*;
@@ -171,12 +202,9 @@ pub(super) mod tests {
         session
     }
 
-    /// Four sessions, each in another state.
-    pub(in crate::commands::top) fn model() -> Model {
-        let mut asks = session("asks", "Write the file", SessionState::Running);
-        asks.running_since = Some(Timestamp(1_000));
-        asks.total_cost_usd = 1.5;
-        asks.pending.push(PermissionRequest {
+    /// A tool that wants to run.
+    pub(in crate::commands::top) fn request() -> PermissionRequest {
+        PermissionRequest {
             pending_id: PendingId(7),
             kind: PermissionKind::Tool,
             tool_call_id: None,
@@ -190,7 +218,33 @@ pub(super) mod tests {
             plan: None,
             message: None,
             schema: None,
-        });
+        }
+    }
+
+    /// A question of the model.
+    pub(in crate::commands::top) fn question(pending_id: u64) -> PermissionRequest {
+        let option = |label: &str| QuestionOption { label: label.to_owned(), description: String::new() };
+        let question = Question {
+            question: "Which?".to_owned(),
+            header: String::new(),
+            multi_select: true,
+            options: vec![option("One"), option("Two")],
+        };
+        let pending_id = PendingId(pending_id);
+        PermissionRequest {
+            pending_id,
+            kind: PermissionKind::Question,
+            questions: vec![question],
+            ..request()
+        }
+    }
+
+    /// Four sessions, each in another state.
+    pub(in crate::commands::top) fn model() -> Model {
+        let mut asks = session("asks", "Write the file", SessionState::Running);
+        asks.running_since = Some(Timestamp(1_000));
+        asks.total_cost_usd = 1.5;
+        asks.pending.push(request());
         let mut runs = session("runs", "Think about it", SessionState::Running);
         runs.running_since = Some(Timestamp(60_000));
         runs.context_window = Some(ContextWindow {
@@ -220,8 +274,16 @@ pub(super) mod tests {
     #[test]
     fn keys_mean_the_chosen_session_and_its_first_question() {
         let mut model = model();
-        assert_eq!(model.key(KeyCode::Char('a')), Some(Asked::Allow("asks".into(), PendingId(7))));
-        assert_eq!(model.key(KeyCode::Char('d')), Some(Asked::Deny("asks".into(), PendingId(7))));
+        let mut verdict = |letter: char| {
+            let Some(Asked::Answer(id, Answer { pending_id, verdict })) = model.key(KeyCode::Char(letter))
+            else {
+                panic!("no answer");
+            };
+            assert_eq!((id.as_str(), pending_id), ("asks", PendingId(7)));
+            verdict
+        };
+        assert_eq!(verdict('a'), Verdict::Allow(Allow::default()));
+        assert!(matches!(verdict('d'), Verdict::Deny(Deny { interrupt: false, .. })));
         assert_eq!(model.key(KeyCode::Down), None);
         assert_eq!(model.key(KeyCode::Char('a')), None, "there is no question");
         assert_eq!(model.key(KeyCode::Char('i')), Some(Asked::Interrupt("runs".into())));
@@ -234,6 +296,29 @@ pub(super) mod tests {
             model.key(KeyCode::Up);
         }
         assert_eq!(model.chosen().unwrap().1.id.as_str(), "asks");
+    }
+
+    #[test]
+    fn what_was_chosen_of_a_question_is_said_of_no_other() {
+        let mut model = model();
+        let look = |model: &mut Model, pending_id: u64| {
+            let mut asks = session("asks", "Ask me", SessionState::Running);
+            asks.pending.push(question(pending_id));
+            model.look(vec![asks], &[], &BTreeMap::new(), Timestamp(0));
+        };
+        look(&mut model, 1);
+        assert_eq!(model.key(KeyCode::Char('1')), None);
+        assert_eq!(model.question()[1..], ["1 [x] One", "2 [ ] Two", "Enter: these"]);
+        look(&mut model, 2);
+        assert_eq!(model.question()[1..], ["1 [ ] One", "2 [ ] Two", "Enter: these"]);
+        assert_eq!(model.key(KeyCode::Enter), None);
+        assert_eq!(model.trouble.as_deref(), Some("nothing is chosen"));
+        assert_eq!(model.key(KeyCode::Char('2')), None);
+        assert_eq!(model.trouble, None, "the next key takes it away");
+        let answers = [("Which?".to_owned(), "Two".to_owned())].into();
+        let verdict = Verdict::Answers(jackfield_api::command::Answers { answers });
+        let answer = Answer { pending_id: PendingId(2), verdict };
+        assert_eq!(model.key(KeyCode::Enter), Some(Asked::Answer("asks".into(), answer)));
     }
 
     #[test]

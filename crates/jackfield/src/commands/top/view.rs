@@ -23,14 +23,15 @@ const COLUMNS: [(&str, Constraint); 9] = [
     ("TITLE", Constraint::Min(10)),
 ];
 
-const KEYS: &str = "↑↓ choose   a allow   d deny   i interrupt   q end";
+const KEYS: &str = "↑↓ choose   a allow   d deny   1-9 answer   i interrupt   q end";
 
 /// Draws the model.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
+    let question = question(model);
     let areas = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(1),
-        Constraint::Length(1),
+        Constraint::Length(u16::try_from(question.len().max(1)).unwrap_or(u16::MAX)),
         Constraint::Length(1),
     ]);
     let [top, middle, asked, bottom] = areas.areas(frame.area());
@@ -42,7 +43,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
     let mut state = TableState::new().with_selected(model.chosen().map(|(at, _)| at));
     frame.render_stateful_widget(table, middle, &mut state);
-    frame.render_widget(Paragraph::new(question(model)), asked);
+    frame.render_widget(Paragraph::new(question), asked);
     frame.render_widget(Paragraph::new(Span::styled(KEYS, Style::new().add_modifier(Modifier::DIM))), bottom);
 }
 
@@ -83,14 +84,14 @@ fn line(row: &Row) -> TableRow<'static> {
     TableRow::new(cells)
 }
 
-fn question(model: &Model) -> Line<'static> {
-    if let Some(trouble) = &model.trouble {
-        return Line::styled(plain(trouble), Style::new().fg(Color::Red));
-    }
-    let asked = model.chosen().and_then(|(_, row)| row.questions.first());
-    asked.map_or_else(Line::default, |(_, words)| {
-        Line::styled(format!("? {}", plain(words)), Style::new().fg(Color::Yellow))
-    })
+/// What is asked, or why it could not be answered, and below it what may be chosen.
+fn question(model: &Model) -> Vec<Line<'static>> {
+    let mut words = model.question().into_iter();
+    let asked = words.next().map(|asked| (format!("? {}", plain(&asked)), Color::Yellow));
+    let trouble = model.trouble.as_ref().map(|trouble| (plain(trouble), Color::Red));
+    let options = words.map(|option| (format!("  {}", plain(&option)), Color::Yellow));
+    let lines = trouble.or(asked).into_iter().chain(options);
+    lines.map(|(words, colour)| Line::styled(words, Style::new().fg(colour))).collect()
 }
 
 fn duration(seconds: u64) -> String {
@@ -117,10 +118,14 @@ fn plain(text: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::collections::BTreeMap;
+
+    use jackfield_api::Timestamp;
+    use jackfield_api::snapshot::SessionState;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
-    use super::super::model::tests::model;
+    use super::super::model::tests::{model, question as asked, session};
     use super::*;
 
     fn screen(model: &Model) -> String {
@@ -142,7 +147,7 @@ mod tests {
 \"ended                 $0.00                      claude-test        Long ago              \"
 \"                                                                                          \"
 \"? Write a.txt                                                                             \"
-\"↑↓ choose   a allow   d deny   i interrupt   q end                                        \"
+\"↑↓ choose   a allow   d deny   1-9 answer   i interrupt   q end                           \"
 "
         );
     }
@@ -150,6 +155,23 @@ mod tests {
     #[test]
     fn without_sessions_nothing_was_spent() {
         assert!(screen(&Model::default()).contains("\"0 sessions: 0 ask, 0 run, 0 idle   $0.00   0M "));
+    }
+
+    #[test]
+    fn what_may_be_chosen_stands_below_the_question() {
+        let mut asks = session("asks", "Ask me", SessionState::Running);
+        asks.pending.push(asked(1));
+        let mut model = Model::default();
+        model.look(vec![asks], &[], &BTreeMap::new(), Timestamp(0));
+        let screen = self::screen(&model);
+        let lines: Vec<_> = screen.lines().map(|line| line.trim_matches('"').trim_end()).collect();
+        assert_eq!(lines[4..8], ["? Which?", "  1 [ ] One", "  2 [ ] Two", "  Enter: these"], "{screen}");
+        model.told(Some("no".to_owned()));
+        let screen = self::screen(&model);
+        assert!(
+            screen.contains("\"no ") && screen.contains("\"  1 [ ] One"),
+            "it can still be answered: {screen}"
+        );
     }
 
     #[test]

@@ -6,13 +6,16 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use jackfield_api::Body;
 use jackfield_api::permission::PermissionOutcome;
+use jackfield_api::{Body, SessionId};
+use jackfield_testkit::api::Reply;
+use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::json;
 
-use super::super::client::prompt;
+use super::super::client::{Socket, prompt};
 use super::super::server::{PATIENCE, Place};
 use crate::program;
 
@@ -32,7 +35,7 @@ asks #s # $#.# #M # claude-demo-# edit
 
 
 ? Edit
-↑↓ choose a allow d deny i interrupt q end
+↑↓ choose a allow d deny #-# answer i interrupt q end
 ";
 
 /// A screen without what differs each time: a row of digits is one sign, one of spaces is one space, of a question
@@ -216,6 +219,88 @@ async fn sessions_are_seen_answered_and_interrupted_at_a_terminal() {
     });
     assert!(ended.await.unwrap().success());
     assert!(server.stop().await.success());
+}
+
+/// The last lines of a screen, without those that are empty; where a file is differs each time.
+fn below(screen: &str) -> Vec<&str> {
+    let lines = screen.lines().skip(3).filter(|line| !line.is_empty());
+    lines.map(|line| if line.starts_with("? Write /") { "? Write" } else { line }).collect()
+}
+
+/// Types when the screen ends like this, and gives the screen back.
+async fn type_at(screen: Screen, expected: &'static [&'static str], keys: &'static str) -> Screen {
+    let typed = tokio::task::spawn_blocking(move || {
+        let mut screen = screen;
+        screen.until("the question is seen", |text| below(text) == expected);
+        screen.types(keys);
+        screen
+    });
+    typed.await.unwrap()
+}
+
+async fn answered(socket: &mut Socket, id: &SessionId) -> PermissionOutcome {
+    let event = socket.until(id, |body| matches!(body, Body::PermissionResolved(_))).await;
+    let Body::PermissionResolved(answered) = event.body else { unreachable!() };
+    assert_eq!(answered.by.as_deref(), Some("top"));
+    answered.outcome
+}
+
+async fn a_permission_and_questions(version: &str) {
+    const KEYS: &str = "↑↓ choose   a allow   d deny   1-9 answer   i interrupt   q end";
+    let question = |text: &str, several: bool| {
+        let options =
+            json!([{ "label": "Tea", "description": "with milk" }, { "label": "Coffee", "description": "" }]);
+        json!({ "question": text, "header": "Drink", "multiSelect": several, "options": options })
+    };
+    let questions = json!({ "questions": [question("Which drink?", false), question("Which cups?", true)] });
+    let write = json!({ "file_path": "/ws/a.txt", "content": "hello" });
+    let replies = vec![
+        Reply::tool_use("Write", write),
+        Reply::tool_use("AskUserQuestion", questions),
+        Reply::text("all done"),
+    ];
+    let (place, api) = Place::real(version, replies).await;
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("go")).await.unwrap();
+    let screen = type_at(Screen::before(&place), &["? Write", KEYS], "a").await;
+    let text = screen.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("1 sessions: 1 ask, 0 run, 0 idle"), "{text}");
+    assert!(
+        lines[2].starts_with("asks") && lines[2].contains("claude") && lines[2].ends_with(" go"),
+        "{text}"
+    );
+    assert_eq!(answered(&mut socket, &id).await, PermissionOutcome::Allowed);
+    let drink = &["? Which drink? (1 of 2)", "  1 Tea: with milk", "  2 Coffee", KEYS];
+    let screen = type_at(screen, drink, "a").await;
+    const NO: &str = "this is answered by the number of an option";
+    let screen = type_at(screen, &[NO, "  1 Tea: with milk", "  2 Coffee", KEYS], "2").await;
+    let cups =
+        &["? Which cups? (2 of 2)", "  1 [ ] Tea: with milk", "  2 [ ] Coffee", "  Enter: these", KEYS];
+    let screen = type_at(screen, cups, "12\r").await;
+    assert_eq!(answered(&mut socket, &id).await, PermissionOutcome::Allowed);
+    socket.completed(&id).await;
+    // The model was told what was chosen.
+    let told = api.requests().into_iter().map(|request| request.body.to_string()).collect::<String>();
+    for answer in ["Which drink?", "Coffee", "Tea, Coffee"] {
+        assert!(told.contains(answer), "{told}");
+    }
+    let mut screen = type_at(screen, &[KEYS], "q").await;
+    assert!(tokio::task::spawn_blocking(move || screen.child.wait().unwrap()).await.unwrap().success());
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_permission_and_questions_of_the_older_cli_are_answered_at_a_terminal() {
+    a_permission_and_questions(OLDER_VERSION).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_permission_and_questions_of_the_newer_cli_are_answered_at_a_terminal() {
+    a_permission_and_questions(NEWER_VERSION).await;
 }
 
 #[test]
