@@ -18,7 +18,7 @@ use crate::redact::{is_suspect, redact_lines};
 /// How large a file may get before it is put aside; one that was put aside before is gone then.
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// How much is written at once, and where in a file: from one multiple of it to the next.
-const PIECE: usize = 256 * 1024;
+pub(crate) const PIECE: usize = 256 * 1024;
 /// How much room in a file is taken ahead.
 const AHEAD: u64 = 2 * 1024 * 1024;
 /// Much was said: a piece is not worth its while below that. What is less is written at once.
@@ -114,6 +114,11 @@ impl DebugFile {
             }
         }
         Ok(())
+    }
+
+    /// How much is in the file.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
     }
 
     /// Where the file would end if everything were written.

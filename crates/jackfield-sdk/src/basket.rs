@@ -2,8 +2,9 @@
 //!
 //! Two tasks share a basket, and may run on two cores: one puts lines in, the other takes all that there are. So they
 //! meet once for many lines; to look them up one by one where the other writes them would cost many times as much. Lines
-//! of which nothing but pieces of a text were made are not put aside: there are too many of them. The one rule it keeps:
-//! its memory is bounded, also where nobody takes anything.
+//! of which nothing but pieces of something were made are not put aside: there are too many of them. The room that lines
+//! lie in goes round: who brings some gets an empty one for them. The one rule it keeps: its memory is bounded, also
+//! where nobody takes anything.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,9 +13,9 @@ use jackfield_api::{Body, Event, Seq};
 
 /// How much may lie in a basket. It is more than events that wait for their reader were made of, as a rule.
 const ROOM: usize = 2 * 1024 * 1024;
-/// For how many lines room is made at once, and for how much text.
-const MANY: usize = 8;
-const MUCH: usize = 8 * 1024;
+/// How much room is kept for lines to come: for their texts, and for how many of them.
+const KEPT: usize = 32 * 1024;
+const MANY: usize = 256;
 
 /// Lines that were put aside and not taken yet.
 #[derive(Debug)]
@@ -56,10 +57,11 @@ impl Basket {
         let mut waiting = self.lock();
         if waiting.lines.is_empty() || waiting.text.len() + lines.text.len() > ROOM {
             // Nobody takes them; then the newest stay.
-            *waiting = std::mem::take(lines);
+            std::mem::swap(&mut *waiting, lines);
         } else {
             waiting.append(lines);
         }
+        lines.clear();
     }
 
     /// How many bytes of a line are put aside.
@@ -78,7 +80,8 @@ impl Basketful {
     pub fn line_of(&mut self, seq: Seq, basket: &Basket) -> Option<(&str, u64)> {
         self.pass(seq);
         if self.passed == self.lines.len() {
-            *self = std::mem::take(&mut *basket.lock());
+            self.clear();
+            std::mem::swap(self, &mut *basket.lock());
             self.pass(seq);
         }
         let line = self.lines.get(self.passed).filter(|line| line.made.0 <= seq)?;
@@ -93,9 +96,6 @@ impl Basketful {
 
     /// Takes a line, and the first and the last event that were made of it.
     pub(crate) fn push(&mut self, line: &str, made: (Seq, Seq), most: usize) {
-        if self.lines.capacity() == 0 {
-            (self.text, self.lines) = (String::with_capacity(MUCH), Vec::with_capacity(MANY));
-        }
         let from = self.text.len();
         self.text.push_str(&line[..line.floor_char_boundary(most)]);
         let length = u64::try_from(line.len()).unwrap_or(u64::MAX);
@@ -112,13 +112,22 @@ impl Basketful {
                 .drain(..)
                 .map(|line| Line { place: from + line.place.start..from + line.place.end, ..line }),
         );
-        other.text.clear();
+    }
+
+    /// Lets go of all lines, but not of their room.
+    fn clear(&mut self) {
+        self.text.clear();
+        self.text.shrink_to(KEPT);
+        self.lines.clear();
+        self.lines.shrink_to(MANY);
+        self.passed = 0;
     }
 }
 
-/// Whether somebody may want to see the line that an event was made of: pieces of a text are as good as their lines.
+/// Whether somebody may want to see the line that an event was made of: pieces of a text are as good as their lines, and
+/// pieces of a tool's input come once more as a whole.
 pub(crate) fn is_worth_a_line(event: &Event) -> bool {
-    !matches!(event.body, Body::MessageChunk(_) | Body::Reasoning(_))
+    !matches!(event.body, Body::MessageChunk(_) | Body::Reasoning(_) | Body::ToolPreparing(_))
 }
 
 #[cfg(test)]

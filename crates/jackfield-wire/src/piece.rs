@@ -58,10 +58,13 @@ impl Decoded<'_> {
         let (session_at, uuid_at) = (place(session_id)?, place(uuid)?.checked_sub(QUOTE)?);
         let session_end = session_at + session_id.len();
         let words_end = session_at.checked_sub(SESSION.len())?;
-        // Behind the words the event is over, so nothing else can stand there than what is looked for.
-        if line.get(words_end..)?.first_chunk() != Some(SESSION)
-            || session_end + UUID.len() != uuid_at
-            || line.get(session_end..)?.first_chunk() != Some(UUID)
+        // Where there are only these members, nothing else can stand in so much room.
+        let is_between = || {
+            line.get(words_end..).and_then(<[u8]>::first_chunk) == Some(SESSION)
+                && line.get(session_end..).and_then(<[u8]>::first_chunk) == Some(UUID)
+        };
+        if session_end + UUID.len() != uuid_at
+            || !(self.form == Form::Whole || is_between())
             || line.last() != Some(&b'}')
             || !looks_like_uuid(session_id)
             || !looks_like_uuid(uuid)

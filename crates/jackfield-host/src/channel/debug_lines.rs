@@ -12,8 +12,11 @@ use jackfield_api::{Seq, Timestamp};
 /// What stands behind the words of a piece: the end of them, and its own.
 const ENDING: &[u8] = b"\"}";
 
+/// How much room is kept for lines to come.
+const KEPT: usize = 64 * 1024;
+
 /// Lines for a debug file, with their newlines.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DebugLines {
     lines: Vec<u8>,
     /// The last line has pieces, and no ending yet.
@@ -28,11 +31,6 @@ struct Pieces {
 }
 
 impl DebugLines {
-    /// None yet, with room for some.
-    pub(crate) fn with_room(bytes: usize) -> Self {
-        Self { lines: Vec::with_capacity(bytes), open: None }
-    }
-
     /// Takes an event as it was encoded.
     pub(crate) fn push(&mut self, (seq, at): (Seq, Timestamp), line: &[u8], encoded: Encoded) {
         // Where its words end, if it is a piece.
@@ -57,9 +55,15 @@ impl DebugLines {
     }
 
     /// All lines, the last of them whole.
-    pub(crate) fn end(mut self) -> Vec<u8> {
+    pub(crate) fn end(&mut self) -> &[u8] {
         self.close();
-        self.lines
+        &self.lines
+    }
+
+    /// Lets go of all lines, but not of their room: new memory may lie in the reach of another processor.
+    pub(crate) fn clear(&mut self) {
+        self.lines.clear();
+        self.lines.shrink_to(KEPT);
     }
 
     fn close(&mut self) {
@@ -95,13 +99,13 @@ mod tests {
     }
 
     fn written(events: &[Event]) -> String {
-        let (mut encoder, mut lines) = (Encoder::default(), DebugLines::with_room(0));
+        let (mut encoder, mut lines) = (Encoder::default(), DebugLines::default());
         for event in events {
             let mut line = Vec::new();
             let encoded = encoder.encode(event, &mut line);
             lines.push((event.seq, event.at), &line, encoded);
         }
-        String::from_utf8(lines.end()).unwrap()
+        String::from_utf8(lines.end().to_owned()).unwrap()
     }
 
     /// The line of an event, which has pieces up to this number.

@@ -20,8 +20,6 @@ use crate::redact::redact;
 pub(crate) struct Observed {
     traced: Option<Traced>,
     counted: Option<Counted>,
-    /// Something was seen since it was last handed on.
-    seen: bool,
 }
 
 #[derive(Debug)]
@@ -84,12 +82,11 @@ impl Observed {
             underway: Underway::default(),
             figures: Arc::clone(figures),
         });
-        (traced.is_some() || counted.is_some()).then(|| Box::new(Self { traced, counted, seen: false }))
+        (traced.is_some() || counted.is_some()).then(|| Box::new(Self { traced, counted }))
     }
 
     /// An event of the session, which was taken into its book.
     pub(crate) fn see(&mut self, event: &Event, book: &Book<Answer>) {
-        self.seen = true;
         if let Some(counted) = &mut self.counted {
             let status = || book.transcript.snapshot().status.as_ref();
             let model = || status().map(|status| status.model.as_str());
@@ -122,19 +119,15 @@ impl Observed {
         self.traced.as_ref().map(|traced| traced.spans.place(turn, prompt))
     }
 
-    /// Hands on what is over. Where nothing came since the last time, nothing more is said of what was.
+    /// Hands on what is over and what was counted, before anybody is told of the events. The failure of a turn was taken
+    /// in together with its end, so of a turn that has its result nothing more comes.
     pub(crate) fn hand_on(&mut self) {
-        let quiet = !std::mem::take(&mut self.seen);
         if let Some(traced) = &mut self.traced {
-            if quiet {
-                traced.spans.settle();
-            }
+            traced.spans.settle();
             traced.spans.hand_on(|spans| traced.sink.take(spans));
         }
         if let Some(counted) = &mut self.counted {
-            if quiet {
-                counted.tally.settle(&mut counted.underway);
-            }
+            counted.tally.settle(&mut counted.underway);
             counted.figures.take_in(&mut counted.tally);
         }
     }
@@ -144,7 +137,6 @@ impl Observed {
         if let Some(traced) = &mut self.traced {
             traced.spans.end(at);
         }
-        self.seen = false;
         self.hand_on();
     }
 }

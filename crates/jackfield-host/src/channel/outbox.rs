@@ -173,12 +173,15 @@ impl Outbox {
         Some(batch)
     }
 
-    /// The lines of the batch that was just made for a debug file, if they were wanted; and whether those of the next
-    /// are, in which is nothing yet.
-    pub(crate) fn take_debug(&mut self, wanted: bool) -> Option<Vec<u8>> {
-        let lines = self.debug.take().map(DebugLines::end);
-        self.debug = wanted.then(|| DebugLines::with_room(lines.as_ref().map_or(0, Vec::len)));
-        lines
+    /// Tells the lines of the batch that was just made for a debug file, if they were wanted; and takes down whether those
+    /// of the next are, in which is nothing yet.
+    pub(crate) fn tell_debug(&mut self, wanted: bool, tell: impl FnOnce(Option<&[u8]>)) {
+        tell(self.debug.as_mut().map(DebugLines::end));
+        if wanted {
+            self.debug.get_or_insert_default().clear();
+        } else {
+            self.debug = None;
+        }
     }
 
     /// The events of the batch that is on its way, once; none if not all of them were kept.

@@ -14,7 +14,7 @@ use jackfield_sdk::Journal;
 use crate::debug_files::{DebugFile, Kind, Taken};
 use crate::observe::{DebugOf, Observe};
 
-/// How long a debug file may lack something while much is said.
+/// How long a debug file may lack something that nothing followed, while much is said.
 const LATER: Duration = Duration::from_millis(20);
 
 /// What is known of a session beside its events.
@@ -121,13 +121,22 @@ impl Files {
         }
     }
 
-    /// While much is said, what is held back is written a little later, with what came until then.
+    /// While much is said, what is held back is written a little later, with what came until then. While so much comes
+    /// that it is written all the time, that is left to who takes it, whose processor has it at hand.
     fn write_later(self: &Arc<Self>, kind: Kind) {
         let files = Arc::clone(self);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return self.flush(kind) };
         runtime.spawn(async move {
-            tokio::time::sleep(LATER).await;
-            files.flush(kind);
+            let written = || files.lock(kind).file.as_ref().map(DebugFile::written);
+            let mut before = written();
+            loop {
+                tokio::time::sleep(LATER).await;
+                let now = written();
+                if now == before {
+                    break files.flush(kind);
+                }
+                before = now;
+            }
         });
     }
 
@@ -169,6 +178,28 @@ mod tests {
 
     use super::*;
     use crate::channel::outbox::Outbox;
+    use crate::debug_files::PIECE;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_held_back_is_written_when_it_is_not_written_all_the_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let debug_folder = Some(folder.path().to_owned());
+        let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
+        let watcher = Watcher::new(&observe, &SessionId::from("s"));
+        let path = folder.path().join("normalized-streamjson-s.jsonl");
+        let written = || usize::try_from(std::fs::metadata(&path).unwrap().len()).unwrap();
+        let lines = "x\n".repeat(PIECE / 20);
+        for moment in 1..=100 {
+            watcher.events(lines.as_bytes());
+            tokio::time::sleep(LATER / 20).await;
+            assert_eq!(written(), moment * lines.len() / PIECE * PIECE, "only whole pieces");
+        }
+        tokio::time::sleep(2 * LATER).await;
+        assert_eq!(written(), 100 * lines.len(), "all of it");
+        watcher.events(lines.as_bytes());
+        tokio::time::sleep(LATER + LATER / 20).await;
+        assert_eq!(written(), 101 * lines.len(), "where little follows it waits only once");
+    }
 
     #[test]
     fn secrets_are_taken_out_of_what_pieces_have_in_common_of_one_and_of_several() {
@@ -203,9 +234,10 @@ mod tests {
                 push(MessageChunk { item_id, message_id, text: text.into() }.into());
             }
             let stored = outbox.send(None, None).unwrap();
-            let lines = outbox.take_debug(watcher.debugs());
-            assert_eq!(lines.is_none(), batch == 0, "nobody knew of it before");
-            watcher.events(lines.as_deref().unwrap_or(&stored.lines));
+            outbox.tell_debug(watcher.debugs(), |lines| {
+                assert_eq!(lines.is_none(), batch == 0, "nobody knew of it before");
+                watcher.events(lines.unwrap_or(&stored.lines));
+            });
             outbox.stored();
         }
         watcher.switch(false);

@@ -69,9 +69,9 @@ impl Recorder {
         }
     }
 
-    /// Lets go of the room for lines. No more come for now.
+    /// Lets go of the room for lines: no more come for now. The room of those that are put aside goes round.
     pub(crate) fn let_go(&mut self) {
-        (self.waiting, self.aside) = (Waiting::default(), Basketful::default());
+        self.waiting = Waiting::default();
     }
 
     /// The run is over, and all events of it are made.

@@ -5,7 +5,6 @@
 //! test does.
 
 use jackfield_api::Timestamp;
-use jackfield_observe::span::Attribute;
 use jackfield_observe::{Parent, Span, SpanEvent, Value};
 use opentelemetry_sdk::Resource;
 
@@ -65,59 +64,37 @@ pub(super) fn write_span(span: &Span, out: &mut Vec<u8>) {
         Parent::Ours(id) => (Some(id), 0x101),
         Parent::Remote(id) => (Some(id), 0x301),
     };
-    let status = span.failed.as_ref().map(|words| held(words.len()) + 2);
-    let length = held(16)
-        + held(8)
-        + parent.map_or(0, |_| held(8))
-        + held(span.name.len())
-        + 2
-        + 9
-        + 9
-        + span.attributes.iter().map(|attribute| held(attribute_length(attribute))).sum::<usize>()
-        + span.events.iter().map(|event| held(event_length(span, event))).sum::<usize>()
-        + status.map_or(0, held)
-        + 6;
-    out.reserve(held(length));
-    write_key(2, HELD, out);
-    write_number(length, out);
-    write_held(1, &span.trace_id.0.to_be_bytes(), out);
-    write_held(2, &span.span_id.0.to_be_bytes(), out);
-    if let Some(parent) = parent {
-        write_held(4, &parent.0.to_be_bytes(), out);
-    }
-    write_text(5, &span.name, out);
-    // Of the kinds it is the one for what happens inside.
-    write_key(6, NUMBER, out);
-    out.push(1);
-    write_time(7, span.start, out);
-    write_time(8, span.end, out);
-    for (name, value) in &span.attributes {
-        write_attribute(9, name, value.into(), out);
-    }
-    for event in &span.events {
-        write_event(span, event, out);
-    }
-    if let (Some(words), Some(status)) = (&span.failed, status) {
-        write_key(15, HELD, out);
-        write_number(status, out);
-        write_text(2, words, out);
-        write_key(3, NUMBER, out);
-        out.push(2);
-    }
-    write_key(16, FOUR, out);
-    out.extend_from_slice(&flags.to_le_bytes());
-}
-
-fn event_length(span: &Span, event: &SpanEvent) -> usize {
-    let attributes = event.attributes.iter().map(|attribute| held(attribute_length(attribute)));
-    let payload = payload(span, event).into_iter().flatten();
-    let payload = payload.map(|(name, known)| held(held(name.len()) + held(known.length())));
-    9 + held(event.name.len()) + attributes.chain(payload).sum::<usize>()
+    write_nested(2, out, |out| {
+        write_held(1, &span.trace_id.0.to_be_bytes(), out);
+        write_held(2, &span.span_id.0.to_be_bytes(), out);
+        if let Some(parent) = parent {
+            write_held(4, &parent.0.to_be_bytes(), out);
+        }
+        write_text(5, &span.name, out);
+        // Of the kinds it is the one for what happens inside.
+        write_key(6, NUMBER, out);
+        out.push(1);
+        write_time(7, span.start, out);
+        write_time(8, span.end, out);
+        for (name, value) in &span.attributes {
+            write_attribute(9, name, value.into(), out);
+        }
+        for event in &span.events {
+            write_nested(11, out, |out| write_event(span, event, out));
+        }
+        if let Some(words) = &span.failed {
+            write_nested(15, out, |out| {
+                write_text(2, words, out);
+                write_key(3, NUMBER, out);
+                out.push(2);
+            });
+        }
+        write_key(16, FOUR, out);
+        out.extend_from_slice(&flags.to_le_bytes());
+    });
 }
 
 fn write_event(span: &Span, event: &SpanEvent, out: &mut Vec<u8>) {
-    write_key(11, HELD, out);
-    write_number(event_length(span, event), out);
     write_time(1, event.at, out);
     write_text(2, event.name, out);
     for (name, value) in &event.attributes {
@@ -194,10 +171,6 @@ fn texts_length(texts: &[String]) -> usize {
     texts.iter().map(|text| held(held(text.len()))).sum()
 }
 
-fn attribute_length((name, value): &Attribute) -> usize {
-    held(name.len()) + held(Known::from(value).length())
-}
-
 fn write_attribute(field: u64, name: &str, known: Known<'_>, out: &mut Vec<u8>) {
     let length = known.length();
     write_key(field, HELD, out);
@@ -238,6 +211,26 @@ fn number_length(number: u64) -> usize {
 
 fn write_key(field: u64, how: u64, out: &mut Vec<u8>) {
     write_varint(field << 3 | how, out);
+}
+
+/// Writes a field whose length is not known before: where most need two bytes for it there is room for two, and what
+/// needs another number is moved.
+fn write_nested(field: u64, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    write_key(field, HELD, out);
+    let at = out.len();
+    out.extend_from_slice(&[0; 2]);
+    let begin = out.len();
+    write(out);
+    let length = out.len() - begin;
+    if let Ok(length @ 0x80..0x4000) = u16::try_from(length) {
+        // Seven bits in each byte, the lower ones first.
+        let number = (length & 0x7f) | 0x80 | ((length & 0x3f80) << 1);
+        out[at..begin].copy_from_slice(&number.to_le_bytes());
+    } else {
+        let mut number = Vec::new();
+        write_number(length, &mut number);
+        out.splice(at..begin, number);
+    }
 }
 
 fn write_held(field: u64, bytes: &[u8], out: &mut Vec<u8>) {

@@ -33,8 +33,10 @@ impl Task {
         }
         match flush {
             Flush::Batch(batch) => {
-                let lines = self.book.outbox.take_debug(self.watcher.debugs());
-                self.watcher.events(lines.as_deref().unwrap_or(&batch.lines));
+                let watcher = &self.watcher;
+                self.book.outbox.tell_debug(watcher.debugs(), |lines| {
+                    watcher.events(lines.unwrap_or(&batch.lines));
+                });
                 self.store(&batch);
             }
             Flush::Record => {

@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use jackfield_api::{Event, codec};
-use serde_json::Value;
+use jackfield_testkit::api::{Reply, ScriptedApi};
+use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
+use serde_json::{Value, json};
 
 use super::super::client::{prompt, stored};
 use super::super::server::Place;
@@ -48,9 +50,7 @@ fn told_in(written: &str, events: &[Event]) -> usize {
     told
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_journal_replayed_gives_the_events_beside_it() {
-    let mut place = Place::demo();
+async fn the_journal_replayed(mut place: Place) {
     place.environment.insert("JACKFIELD_DEBUG_AGENT_MESSAGES".to_owned(), "true".to_owned());
     let server = place.serve().await;
     let mut socket = place.client("one").await;
@@ -73,6 +73,31 @@ async fn the_journal_replayed_gives_the_events_beside_it() {
     let replayed = program::run([std::ffi::OsStr::new("replay"), file("raw").as_os_str()]);
     let replayed: Vec<Value> = replayed.events().into_iter().map(bare).collect();
     assert_eq!(replayed[..stored.len()], stored[..]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_journal_replayed_gives_the_events_beside_it() {
+    the_journal_replayed(Place::demo()).await;
+}
+
+/// Three turns, the first with a tool.
+async fn real(version: &str) -> (Place, ScriptedApi) {
+    let echo = json!({ "command": "echo one", "description": "d" });
+    let replies =
+        [Reply::tool_use("Bash", echo), Reply::text("one"), Reply::text("two"), Reply::text("three")];
+    Place::real(version, replies.into()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_journal_of_the_older_cli_replayed_gives_the_events_beside_it() {
+    let (place, _api) = real(OLDER_VERSION).await;
+    the_journal_replayed(place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_journal_of_the_newer_cli_replayed_gives_the_events_beside_it() {
+    let (place, _api) = real(NEWER_VERSION).await;
+    the_journal_replayed(place).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
