@@ -149,7 +149,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     );
     sdk::run(&stream, arguments)?;
     host::run(arguments.repetitions)?;
-    Ok(web::bench()?)
+    web::bench()?;
+    // The last, since it alone needs `valgrind`.
+    host::observed::run(arguments.repetitions)
 }
 
 /// Each program in turn, again and again; per program all its runs.
