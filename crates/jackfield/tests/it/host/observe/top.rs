@@ -247,6 +247,7 @@ async fn answered(socket: &mut Socket, id: &SessionId) -> PermissionOutcome {
 
 async fn a_permission_and_questions(version: &str) {
     const KEYS: &str = "↑↓ choose   a allow   d deny   1-9 answer   i interrupt   q end";
+    const NO: &str = "this is answered by the number of an option";
     let question = |text: &str, several: bool| {
         let options =
             json!([{ "label": "Tea", "description": "with milk" }, { "label": "Coffee", "description": "" }]);
@@ -276,7 +277,6 @@ async fn a_permission_and_questions(version: &str) {
     assert_eq!(answered(&mut socket, &id).await, PermissionOutcome::Allowed);
     let drink = &["? Which drink? (1 of 2)", "  1 Tea: with milk", "  2 Coffee", KEYS];
     let screen = type_at(screen, drink, "a").await;
-    const NO: &str = "this is answered by the number of an option";
     let screen = type_at(screen, &[NO, "  1 Tea: with milk", "  2 Coffee", KEYS], "2").await;
     let cups =
         &["? Which cups? (2 of 2)", "  1 [ ] Tea: with milk", "  2 [ ] Coffee", "  Enter: these", KEYS];
