@@ -57,6 +57,28 @@ pub struct TurnFigures {
     pub permission_denials: Vec<PermissionDenial>,
     /// The answer in the wanted shape.
     pub structured_output: Option<Json>,
+    /// What each model was used for, subagents and what the CLI asks for itself included; the tokens above are those of
+    /// the main thread alone. Empty where the CLI does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelFigures>,
+}
+
+/// What one model was used for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+pub struct ModelFigures {
+    /// Its name, as the CLI counts it; it may have a suffix such as `[1m]`.
+    pub model: String,
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// Tokens read from the cache.
+    pub cache_read_tokens: u64,
+    /// Tokens put into the cache.
+    pub cache_creation_tokens: u64,
+    /// What it cost.
+    pub cost_usd: f64,
 }
 
 /// A tool call that was refused.

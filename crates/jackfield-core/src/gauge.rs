@@ -1,8 +1,8 @@
 //! What is counted: how full the context is, and what a turn costs.
 //!
-//! The CLI's cost is cumulative over its process, for newer ones over those before it too, and its token counts are provisional on assistant lines;
-//! here they become per-turn figures and one number for the context. Subagents do not count: their context
-//! is not the conversation's.
+//! The CLI's cost is cumulative over its process, for newer ones over those before it too, and its token counts are
+//! provisional on assistant lines; here they become per-turn figures and one number for the context. Subagents do not
+//! count for that one: their context is not the conversation's.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use jackfield_api as api;
 use jackfield_wire::{Usage, UsageByModel};
 use serde::{Deserialize, Serialize};
 
-use api::usage::ContextWindow;
+use api::usage::{ContextWindow, ModelFigures};
 
 use crate::outbox::Outbox;
 
@@ -107,12 +107,30 @@ impl ContextGauge {
 }
 
 /// What a conversation had cost at some time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
     /// Dollars.
     pub cost_usd: f64,
     /// How long the API took.
     pub api_ms: u64,
+    /// What each model was used for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelFigures>,
+}
+
+impl Spent {
+    /// What the CLI counts.
+    pub fn new(cost_usd: f64, api_ms: u64, by_model: &UsageByModel) -> Self {
+        let models = by_model.iter().map(|(model, usage)| ModelFigures {
+            model: model.clone(),
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cache_read_tokens: usage.cache_read_input_tokens,
+            cache_creation_tokens: usage.cache_creation_input_tokens,
+            cost_usd: usage.cost_usd,
+        });
+        Self { cost_usd, api_ms, models: models.collect() }
+    }
 }
 
 /// A count that only grows, read as steps. It begins where its process began to count.
@@ -123,10 +141,35 @@ impl Meter {
     /// What has come since the last reading. A count that fell has begun anew.
     pub(crate) fn step(&mut self, total: Spent) -> Spent {
         let before = std::mem::replace(&mut self.0, total);
-        let cost_usd = total.cost_usd - before.cost_usd;
+        let total = &self.0;
+        let models = total.models.iter().filter_map(|now| {
+            let before = before.models.iter().find(|before| before.model == now.model);
+            let came = before.map_or_else(|| now.clone(), |before| model_step(before, now));
+            (came != ModelFigures { model: came.model.clone(), ..ModelFigures::default() }).then_some(came)
+        });
         Spent {
-            cost_usd: if cost_usd < 0.0 { total.cost_usd } else { cost_usd },
-            api_ms: total.api_ms.checked_sub(before.api_ms).unwrap_or(total.api_ms),
+            cost_usd: money_step(before.cost_usd, total.cost_usd),
+            api_ms: step(before.api_ms, total.api_ms),
+            models: models.collect(),
         }
     }
+}
+
+fn model_step(before: &ModelFigures, total: &ModelFigures) -> ModelFigures {
+    ModelFigures {
+        model: total.model.clone(),
+        input_tokens: step(before.input_tokens, total.input_tokens),
+        output_tokens: step(before.output_tokens, total.output_tokens),
+        cache_read_tokens: step(before.cache_read_tokens, total.cache_read_tokens),
+        cache_creation_tokens: step(before.cache_creation_tokens, total.cache_creation_tokens),
+        cost_usd: money_step(before.cost_usd, total.cost_usd),
+    }
+}
+
+fn step(before: u64, total: u64) -> u64 {
+    total.checked_sub(before).unwrap_or(total)
+}
+
+fn money_step(before: f64, total: f64) -> f64 {
+    if total < before { total } else { total - before }
 }

@@ -256,7 +256,7 @@ impl Meta {
                     cli_session_id: launch.cli_session_id.clone(),
                     claude_code_version: launch.claude_code_version.clone(),
                     output_only: launch.input_seen == crate::input::InputSeen::OutputOnly,
-                    spent: launch.spent,
+                    spent: launch.spent.clone(),
                 });
             }
             Input::LongLine { length } => meta.long_line = Some(*length),

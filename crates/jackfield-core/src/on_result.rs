@@ -48,7 +48,7 @@ impl Session {
         if !failed && pending.is_some() {
             self.uuids.safe = pending;
         }
-        let total = Spent { cost_usd: line.total_cost_usd, api_ms: line.duration_api_ms };
+        let total = Spent::new(line.total_cost_usd, line.duration_api_ms, &line.model_usage);
         let spent = run.meter.step(total);
         let usage = line.usage.clone().unwrap_or_default();
         self.out.event(Complete {
@@ -66,6 +66,7 @@ impl Session {
                 terminal_reason: line.terminal_reason.as_ref().map(|reason| reason.as_str().to_owned()),
                 permission_denials: line.permission_denials.iter().map(denial).collect(),
                 structured_output: line.structured_output.as_ref().map(words::json),
+                models: spent.models,
             },
         });
         run.told_failure = failed;

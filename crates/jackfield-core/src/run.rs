@@ -105,7 +105,7 @@ pub(crate) enum Step {
 impl Run {
     pub(crate) fn new(launch: Launch) -> Self {
         Self {
-            meter: Meter(launch.spent),
+            meter: Meter(launch.spent.clone()),
             launch,
             phase: Phase::Starting,
             main: Stream::default(),

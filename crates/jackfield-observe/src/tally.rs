@@ -196,14 +196,26 @@ impl Tally {
         *self.turns.entry(how).or_default() += 1;
     }
 
+    /// Where the CLI does not tell of models, it was the session's.
     fn spend(&mut self, model: Option<&str>, figures: &TurnFigures) {
-        named(&mut self.spent, model.unwrap_or("unknown")).add(&Spent {
-            input_tokens: figures.input_tokens,
-            output_tokens: figures.output_tokens,
-            cache_read_tokens: figures.cache_read_tokens,
-            cache_creation_tokens: figures.cache_creation_tokens,
-            cost_usd: figures.cost_usd,
-        });
+        for of_model in &figures.models {
+            named(&mut self.spent, &of_model.model).add(&Spent {
+                input_tokens: of_model.input_tokens,
+                output_tokens: of_model.output_tokens,
+                cache_read_tokens: of_model.cache_read_tokens,
+                cache_creation_tokens: of_model.cache_creation_tokens,
+                cost_usd: of_model.cost_usd,
+            });
+        }
+        if figures.models.is_empty() {
+            named(&mut self.spent, model.unwrap_or("unknown")).add(&Spent {
+                input_tokens: figures.input_tokens,
+                output_tokens: figures.output_tokens,
+                cache_read_tokens: figures.cache_read_tokens,
+                cache_creation_tokens: figures.cache_creation_tokens,
+                cost_usd: figures.cost_usd,
+            });
+        }
     }
 
     fn answered(&mut self, id: PendingId, how: &'static str, event: &Event, underway: &mut Underway) {

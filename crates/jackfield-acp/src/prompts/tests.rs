@@ -39,6 +39,7 @@ fn complete(reason: &str) -> Complete {
         terminal_reason: Some(reason.to_owned()),
         permission_denials: Vec::new(),
         structured_output: None,
+        models: Vec::new(),
     };
     Complete { data }
 }

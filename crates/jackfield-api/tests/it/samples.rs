@@ -23,7 +23,7 @@ use jackfield_api::tool::{
 use jackfield_api::trouble::{
     ApiRetry, Error, Gap, Malformed, Notice, NoticeLevel, RateLimit, Stderr, Unknown,
 };
-use jackfield_api::usage::{Complete, ContextWindow, PermissionDenial, TurnFigures};
+use jackfield_api::usage::{Complete, ContextWindow, ModelFigures, PermissionDenial, TurnFigures};
 use jackfield_api::{Body, Event, ItemId, Json, Normalized, PendingId, Seq, Timestamp, TurnNumber};
 
 /// Text with everything that JSON must escape.
@@ -373,6 +373,14 @@ pub(crate) fn complete() -> Complete {
                 input: json(),
             }],
             structured_output: Some(json()),
+            models: vec![ModelFigures {
+                model: "claude-test[1m]".into(),
+                input_tokens: 8,
+                output_tokens: 9,
+                cache_read_tokens: 10,
+                cache_creation_tokens: 11,
+                cost_usd: 0.25,
+            }],
         },
     }
 }

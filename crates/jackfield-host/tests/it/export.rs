@@ -116,6 +116,7 @@ fn figures() -> TurnFigures {
         terminal_reason: None,
         permission_denials: Vec::new(),
         structured_output: None,
+        models: Vec::new(),
     }
 }
 

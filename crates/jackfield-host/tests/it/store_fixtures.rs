@@ -156,6 +156,7 @@ pub(crate) fn turn(seq: u64, turn: u32, at: u64, model: &str, cost_usd: f64) -> 
         terminal_reason: None,
         permission_denials: Vec::new(),
         structured_output: None,
+        models: Vec::new(),
     };
     TurnRow {
         seq: Seq(seq),

@@ -6,7 +6,7 @@
 use jackfield_api::normalized::Normalized;
 use jackfield_api::permission::{PermissionKind, PermissionOutcome};
 use jackfield_api::session::{RunEndReason, SessionStatus};
-use jackfield_api::usage::{Complete, ContextWindow};
+use jackfield_api::usage::{Complete, ContextWindow, ModelFigures};
 
 use crate::span::{Attribute, Value};
 
@@ -30,15 +30,23 @@ pub(super) const HOOK: &str = "jackfield.hook";
 pub(super) const BYTES: &str = "jackfield.bytes";
 pub(super) const DURATION: &str = "jackfield.duration_ms";
 
-/// The figures of a turn. By the conventions what was read includes what came from the cache.
+/// The figures of a turn, with those of its subagents. By the conventions what was read includes what came from the
+/// cache.
 pub(super) fn complete(complete: &Complete) -> Vec<Attribute> {
     let figures = &complete.data;
-    let read = figures.input_tokens + figures.cache_read_tokens + figures.cache_creation_tokens;
+    let tokens = |of_model: fn(&ModelFigures) -> u64, of_turn: u64| match figures.models.as_slice() {
+        [] => of_turn,
+        models => models.iter().map(of_model).fold(0, u64::saturating_add),
+    };
+    let fresh = tokens(|model| model.input_tokens, figures.input_tokens);
+    let cached = tokens(|model| model.cache_read_tokens, figures.cache_read_tokens);
+    let to_cache = tokens(|model| model.cache_creation_tokens, figures.cache_creation_tokens);
+    let read = fresh.saturating_add(cached).saturating_add(to_cache);
     let mut attributes: Vec<Attribute> = vec![
         ("gen_ai.usage.input_tokens", read.into()),
-        ("gen_ai.usage.output_tokens", figures.output_tokens.into()),
-        ("gen_ai.usage.cache_read.input_tokens", figures.cache_read_tokens.into()),
-        ("gen_ai.usage.cache_creation.input_tokens", figures.cache_creation_tokens.into()),
+        ("gen_ai.usage.output_tokens", tokens(|model| model.output_tokens, figures.output_tokens).into()),
+        ("gen_ai.usage.cache_read.input_tokens", cached.into()),
+        ("gen_ai.usage.cache_creation.input_tokens", to_cache.into()),
         ("jackfield.cost_usd", figures.cost_usd.into()),
         (DURATION, figures.duration_ms.into()),
         ("jackfield.duration_api_ms", figures.duration_api_ms.into()),

@@ -34,14 +34,24 @@ fn figures_equal_the_events_of_every_recording() {
             Body::Complete(complete) => Some(complete.data.clone()),
             _ => None,
         });
-        let (mut output, mut cost) = (0, 0.0);
+        let mut output: BTreeMap<String, u64> = BTreeMap::new();
+        let mut cost = 0.0;
         for figures in completes {
-            output += figures.output_tokens;
+            let models = figures.models.iter().map(|model| (model.model.clone(), model.output_tokens));
+            let untold = figures.models.is_empty().then(|| ("model".to_owned(), figures.output_tokens));
+            for (model, tokens) in models.chain(untold) {
+                *output.entry(model).or_default() += tokens;
+            }
             cost += figures.cost_usd;
         }
-        let spent = tally.spent.get("model").copied().unwrap_or_default();
-        assert_eq!(spent.output_tokens, output, "{}", recording.name);
-        assert!((spent.cost_usd - cost).abs() < 1e-9, "{}", recording.name);
+        let told = tally.spent.iter().map(|(model, spent)| (model.clone(), spent.output_tokens));
+        assert_eq!(told.collect::<BTreeMap<_, _>>(), output, "{}", recording.name);
+        let told: f64 = tally.spent.values().map(|spent| spent.cost_usd).sum();
+        assert!(
+            (told - cost).abs() < 1e-9,
+            "{}: what all models cost is what the turns cost",
+            recording.name
+        );
         let turns = expected.get("turn_started").copied().unwrap_or_default();
         assert_eq!(tally.turns.values().sum::<u64>(), turns, "{}: {:?}", recording.name, tally.turns);
     }

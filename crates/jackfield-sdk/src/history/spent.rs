@@ -8,6 +8,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use jackfield_core::Spent;
+use jackfield_wire::UsageByModel;
 use memchr::memmem::rfind;
 use serde::Deserialize;
 
@@ -28,6 +29,9 @@ struct CostState {
     total_cost_usd: f64,
     #[serde(rename = "totalAPIDuration", default)]
     total_api_duration: u64,
+    /// Money counts without it.
+    #[serde(default)]
+    model_usage: serde_json::Value,
 }
 
 pub(super) fn read(path: &Path) -> Result<Option<Spent>, HistoryError> {
@@ -68,7 +72,10 @@ fn line(file: &mut File, at: u64) -> io::Result<Option<Spent>> {
     let mut line = Vec::new();
     BufReader::new(file.by_ref().take(LONGEST)).read_until(b'\n', &mut line)?;
     let state: Option<CostState> = serde_json::from_slice(&line).ok();
-    Ok(state.map(|state| Spent { cost_usd: state.total_cost_usd, api_ms: state.total_api_duration }))
+    Ok(state.map(|state| {
+        let by_model = serde_json::from_value::<UsageByModel>(state.model_usage).unwrap_or_default();
+        Spent::new(state.total_cost_usd, state.total_api_duration, &by_model)
+    }))
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ async fn figures_equal_what_is_stored((place, server, id): (Place, Server, Sessi
     for event in &events {
         *expected.entry(event.body.tag()).or_default() += 1;
         if let Body::Complete(complete) = &event.body {
-            output += complete.data.output_tokens;
+            output += complete.data.models.iter().map(|model| model.output_tokens).sum::<u64>();
             cost += complete.data.cost_usd;
         }
     }
