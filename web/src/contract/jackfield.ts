@@ -1026,6 +1026,22 @@ export type ModelChanged = {
   reason?: string | null,
 };
 
+/** What one model was used for. */
+export type ModelFigures = {
+  /** Its name, as the CLI counts it; it may have a suffix such as `[1m]`. */
+  model: string,
+  /** Tokens read. */
+  input_tokens: number,
+  /** Tokens written. */
+  output_tokens: number,
+  /** Tokens read from the cache. */
+  cache_read_tokens: number,
+  /** Tokens put into the cache. */
+  cache_creation_tokens: number,
+  /** What it cost. */
+  cost_usd: number,
+};
+
 /** A model that an agent offers. */
 export type ModelOffer = {
   /** What `set_model` takes; `default` is what the agent takes if nobody chooses. */
@@ -1991,6 +2007,11 @@ export type TurnFigures = {
   permission_denials: Array<PermissionDenial>,
   /** The answer in the wanted shape. */
   structured_output: Json | null,
+  /**
+   * What each model was used for, subagents and what the CLI asks for itself included; the tokens above are those of
+   * the main thread alone. Empty where the CLI does not tell.
+   */
+  models?: Array<ModelFigures>,
 };
 
 /** A turn begins here. */
