@@ -1,7 +1,7 @@
 //! The machine that makes spans out of a session's events: one tree per turn.
 //!
 //! A turn is `streamjson.prompt`, and everything in it is inside of that; what a subagent does is inside of the tool
-//! call that began it. It reads events and changes nothing. The one rule it keeps: whatever ends a turn (its result,
+//! call that began it, also where it goes on in the background when call and turn are over. It reads events and changes nothing. The one rule it keeps: whatever ends a turn (its result,
 //! an interrupt, the end of the run or of the host) ends every span of it, exactly once.
 
 mod facts;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jackfield_api::conversation::Trigger;
-use jackfield_api::tool::ToolStatus;
+use jackfield_api::tool::{TaskStatus, ToolStatus};
 use jackfield_api::{Body, Event, Timestamp, TurnNumber, Uuid};
 
 use crate::span::{Parent, Span, names};
@@ -108,7 +108,14 @@ impl Spans {
                 self.attach(&Key::Turn, event, source);
             }
             Body::SessionStatus(status) => {
-                self.model = Some(status.model.as_str().into());
+                let model: Arc<str> = status.model.as_str().into();
+                self.model = Some(Arc::clone(&model));
+                // In its first turn the CLI tells of itself when the turn runs.
+                if let Some(turn) = self.forest.get(&Key::Turn)
+                    && turn.span.attribute(facts::MODEL_ASKED).is_none()
+                {
+                    turn.say(facts::MODEL_ASKED, model);
+                }
                 self.point(names::SYSTEM.into(), event, source, facts::status(status));
             }
             Body::ModelChanged(changed) => {
@@ -133,15 +140,28 @@ impl Spans {
             Body::ToolUpdate(update) if update.tool_status != ToolStatus::Running => {
                 let key = Key::Tool(update.tool_call_id.clone());
                 self.attach(&key, event, source);
+                let complete = update.tool_status == ToolStatus::Complete;
                 if let Some(open) = self.forest.get(&key) {
-                    let complete = update.tool_status == ToolStatus::Complete;
                     open.say(facts::OUTCOME, if complete { "complete" } else { "error" });
                     if !complete {
                         open.say(facts::ERROR, "tool_error");
                         open.span.failed = Some("the tool failed, was refused, or gave no result".to_owned());
                     }
                 }
-                self.close(&key);
+                if complete {
+                    self.forest.close_call(&key, self.now);
+                } else {
+                    self.forest.task_ended(&key, self.now);
+                    self.close(&key);
+                }
+            }
+            Body::Task(task) => {
+                if let Some(call) = task.tool_call_id.clone().map(Key::Tool) {
+                    match task.status {
+                        TaskStatus::Running => self.forest.task_runs(call),
+                        _ => self.forest.task_ended(&call, self.now),
+                    }
+                }
             }
             Body::PermissionRequest(request) => {
                 let mut attributes = vec![(facts::KIND, facts::question(request.kind).into())];
@@ -184,7 +204,7 @@ impl Spans {
                 if let Some(turn) = self.forest.get(&Key::Turn)
                     && turn.span.attribute(facts::OUTCOME).is_none()
                 {
-                    turn.say(facts::OUTCOME, reason);
+                    turn.say(facts::OUTCOME, "failed");
                     turn.say(facts::ERROR, reason);
                     turn.span.failed = Some(format!("the run ended in the middle of the turn: {reason}"));
                 }
@@ -281,7 +301,7 @@ impl Spans {
     fn adopt(&mut self, prompt: Option<&Uuid>) {
         let Some(index) = self.prompted.iter().position(|(uuid, _)| Some(uuid) == prompt) else { return };
         let Some((_, parent)) = self.prompted.remove(index) else { return };
-        let alone = self.forest.len() == 1;
+        let alone = !self.forest.holds_any(&Key::Turn);
         if let Some(turn) = self.forest.get(&Key::Turn)
             && alone
             && turn.span.parent == Parent::None

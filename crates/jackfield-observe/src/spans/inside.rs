@@ -26,7 +26,9 @@ impl Spans {
             return;
         }
         let message = message.map(|id| (facts::RESPONSE, Value::from(id.0.clone())));
-        let model = self.model.clone().map(|model| (facts::MODEL, model.into()));
+        // What model a subagent has is not told.
+        let model = self.model.clone().filter(|_| event.parent_tool_call_id.is_none());
+        let model = model.map(|model| (facts::MODEL, model.into()));
         self.open(Key::Item(item), name.into(), event, message.into_iter().chain(model));
     }
 
@@ -151,9 +153,9 @@ impl Spans {
         attributes: impl IntoIterator<Item = Attribute>,
     ) -> (Option<Key>, Span) {
         let inside = self.scope(event);
-        let outer = inside.as_ref().and_then(|key| self.forest.get(key)).map(|open| &open.span);
-        let trace_id = outer.map_or_else(|| self.seed.trace(TURNS | event.seq.0), |outer| outer.trace_id);
-        let parent = outer.map_or(Parent::None, |outer| Parent::Ours(outer.span_id));
+        let outer = inside.as_ref().and_then(|key| self.forest.place(key));
+        let trace_id = outer.map_or_else(|| self.seed.trace(TURNS | event.seq.0), |(trace, _)| trace);
+        let parent = outer.map_or(Parent::None, |(_, span)| Parent::Ours(span));
         let Room { attributes: mut known, events, said } = self.forest.room();
         known.extend(attributes);
         let span = Span {
@@ -173,7 +175,7 @@ impl Spans {
 
     fn scope(&self, event: &Event) -> Option<Key> {
         let subagent =
-            event.parent_tool_call_id.clone().map(Key::Tool).filter(|key| self.forest.contains(key));
+            event.parent_tool_call_id.clone().map(Key::Tool).filter(|key| self.forest.place(key).is_some());
         subagent.or_else(|| self.forest.contains(&Key::Turn).then_some(Key::Turn))
     }
 

@@ -1,15 +1,18 @@
 //! The spans that are not over yet, and what each is inside of.
 //!
-//! The one rule it keeps: a span that closes closes first what is inside of it, so parents contain their children.
+//! The one rule it keeps: a span that closes closes first what is inside of it, so parents contain their children. Only
+//! what a tool call began in the background goes on without it, and ends with its task.
 
 use jackfield_api::{ItemId, PendingId, Timestamp, ToolCallId};
 
 use crate::span::{Attribute, Span, SpanEvent, Value};
-use crate::trace_parent::TraceId;
+use crate::trace_parent::{SpanId, TraceId};
 
 /// How much room is kept for spans to come while a turn runs.
 const ROOMS: usize = 32;
 const LARGEST_ROOM: usize = 8 * 1024;
+/// How many tasks are known at once.
+const TASKS: usize = 256;
 
 /// What an open span is found by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +32,14 @@ pub(super) struct Open {
     pub(super) span: Span,
 }
 
+/// The task of a tool call, which may go on when the call has its result.
+#[derive(Debug)]
+struct Task {
+    call: Key,
+    /// Where the call stands in its trace, if it is over.
+    left: Option<(TraceId, SpanId)>,
+}
+
 /// Room for what is known of a span, for what happens in it, and for what is said.
 #[derive(Debug, Default)]
 pub(super) struct Room {
@@ -44,8 +55,9 @@ pub(super) struct Forest {
     closed: Vec<Span>,
     /// Rooms of spans that were handed on.
     rooms: Vec<Room>,
-    /// A trace that nobody keeps.
-    left_out: Option<TraceId>,
+    /// Traces that nobody keeps.
+    left_out: Vec<TraceId>,
+    tasks: Vec<Task>,
 }
 
 impl Forest {
@@ -66,21 +78,68 @@ impl Forest {
         self.open.len()
     }
 
+    /// Whether something is open inside of an open span.
+    pub(super) fn holds_any(&self, key: &Key) -> bool {
+        self.open.iter().any(|open| open.inside.as_ref() == Some(key))
+    }
+
+    /// Where a span stands that others may be inside of: it is open, or a call whose task goes on.
+    pub(super) fn place(&self, key: &Key) -> Option<(TraceId, SpanId)> {
+        let open = self.open.iter().rev().find(|open| open.key == *key);
+        let left = || self.tasks.iter().find(|task| task.call == *key).and_then(|task| task.left);
+        open.map(|open| (open.span.trace_id, open.span.span_id)).or_else(left)
+    }
+
+    /// An open tool call has a task.
+    pub(super) fn task_runs(&mut self, call: Key) {
+        let is_known = self.tasks.iter().any(|task| task.call == call);
+        if !is_known && self.contains(&call) && self.tasks.len() < TASKS {
+            self.tasks.push(Task { call, left: None });
+        }
+    }
+
+    /// The task of a tool call is over, and with it what went on without the call.
+    pub(super) fn task_ended(&mut self, call: &Key, at: Timestamp) {
+        self.tasks.retain(|task| task.call != *call);
+        if !self.contains(call) {
+            self.close_inside(call, at);
+        }
+    }
+
+    /// Closes a tool call that ended well. If its task still runs, what that does goes on.
+    pub(super) fn close_call(&mut self, call: &Key, at: Timestamp) {
+        let place = self.place(call);
+        match self.tasks.iter_mut().find(|task| task.call == *call) {
+            None => self.close(call, at),
+            Some(task) => {
+                task.left = place;
+                if let Some(index) = self.open.iter().position(|open| open.key == *call) {
+                    let open = self.open.remove(index);
+                    self.finished(open.span, at);
+                }
+            }
+        }
+    }
+
     /// Closes the first span with this key, and before it what is inside of it and has not ended by itself.
     pub(super) fn close(&mut self, key: &Key, at: Timestamp) {
         let Some(index) = self.open.iter().position(|open| open.key == *key) else { return };
         let outer = self.open.remove(index);
         // Two with the same key hold the same things; they stay for the second.
         if !self.contains(key) {
-            while let Some(inner) = self.open.iter().find(|open| open.inside.as_ref() == Some(key)) {
-                let inner = inner.key.clone();
-                if let Some(inner) = self.get(&inner) {
-                    inner.unfinished();
-                }
-                self.close(&inner, at);
-            }
+            self.close_inside(key, at);
         }
         self.finished(outer.span, at);
+    }
+
+    fn close_inside(&mut self, key: &Key, at: Timestamp) {
+        while let Some(inner) = self.open.iter().find(|open| open.inside.as_ref() == Some(key)) {
+            let inner = inner.key.clone();
+            if let Some(inner) = self.get(&inner) {
+                inner.unfinished();
+            }
+            self.close(&inner, at);
+        }
     }
 
     /// Closes everything.
@@ -90,19 +149,20 @@ impl Forest {
             let key = open.key.clone();
             self.close(&key, at);
         }
+        self.tasks.clear();
     }
 
     /// Takes a span in that is over.
     pub(super) fn finished(&mut self, mut span: Span, at: Timestamp) {
         span.end = at.max(span.start);
-        if self.left_out != Some(span.trace_id) {
+        if !self.left_out.contains(&span.trace_id) {
             self.closed.push(span);
         }
     }
 
     /// Nobody keeps the spans of this trace.
     pub(super) fn leave_out(&mut self, trace: TraceId) {
-        self.left_out = Some(trace);
+        self.left_out.push(trace);
     }
 
     /// Room for a new span. Much is said in some, and to ask for memory each time would be dear.
@@ -112,6 +172,9 @@ impl Forest {
 
     /// Shows the spans that are over to who takes them.
     pub(super) fn hand_on(&mut self, take: impl FnOnce(&[Span])) {
+        if self.open.is_empty() && self.tasks.is_empty() {
+            self.left_out.clear();
+        }
         if self.closed.is_empty() {
             return;
         }

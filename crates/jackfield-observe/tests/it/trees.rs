@@ -80,13 +80,102 @@ prompt complete
 
 #[test]
 fn an_interrupt_in_the_middle_of_a_text_ends_the_text_and_the_turn() {
-    let tree = tree_of("recordings/interrupt/mid_stream_text");
-    assert!(tree.starts_with("prompt interrupted interrupted\n"), "{tree}");
-    assert!(tree.contains("  message_chunk complete\n"), "{tree}");
+    assert_eq!(
+        tree_of("recordings/interrupt/mid_stream_text"),
+        "\
+prompt interrupted interrupted
+  system
+  context_window
+  message_chunk complete
+  complete
+prompt complete
+  message_chunk complete
+  context_window
+  context_window
+  complete
+"
+    );
 }
 
 #[test]
 fn hooks_have_their_answers_inside() {
-    let tree = tree_of("recordings/hooks/all_events_observed");
-    assert!(tree.contains("  control.control_request.hook_callback complete\n    control.hook_response.pre_tool_use complete\n"), "{tree}");
+    // A hook and its answer are always two lines.
+    let mut tree = String::new();
+    for line in tree_of("recordings/hooks/all_events_observed").lines() {
+        match line.strip_prefix("    control.hook_response.") {
+            Some(answer) => writeln!(tree, "{answer}").unwrap(),
+            None if line == "  control.control_request.hook_callback complete" => tree += "  hook ",
+            None => writeln!(tree, "{line}").unwrap(),
+        }
+    }
+    assert_eq!(
+        tree,
+        "\
+prompt complete
+  hook user_prompt_submit complete
+  system
+  context_window
+  message_chunk complete
+  tool_call Bash complete
+  hook pre_tool_use complete
+  control.control_request.can_use_tool Bash allowed
+    control.permission_response allowed
+  hook permission_request complete
+  hook post_tool_use complete
+  hook post_tool_batch complete
+  tool_call Bash error tool_error
+  hook pre_tool_use complete
+  hook post_tool_use_failure complete
+  hook post_tool_batch complete
+  tool_call TaskCreate complete
+  hook pre_tool_use complete
+  hook task_created complete
+  hook post_tool_use complete
+  hook post_tool_batch complete
+  message_chunk complete
+  hook stop complete
+  context_window
+  complete
+prompt complete
+  hook user_prompt_submit complete
+  tool_call Task complete
+  hook pre_tool_use complete
+  hook subagent_start complete
+  hook subagent_stop complete
+  hook post_tool_use complete
+  hook post_tool_batch complete
+  message_chunk complete
+  hook stop complete
+  complete
+prompt complete
+  hook pre_compact complete
+  hook subagent_stop complete
+  hook session_start complete
+  hook post_compact complete
+  message_chunk complete
+  complete
+"
+    );
+}
+
+#[test]
+fn thinking_is_a_span_of_its_own() {
+    assert_eq!(
+        tree_of("recordings/basic/partial_all_blocks"),
+        "\
+prompt complete
+  system
+  context_window
+  reasoning complete
+  message_chunk complete
+  tool_call Bash complete
+  tool_call Read complete
+  context_window
+  context_window
+  message_chunk complete
+  context_window
+  context_window
+  complete
+"
+    );
 }

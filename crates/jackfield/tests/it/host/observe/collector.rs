@@ -12,6 +12,8 @@ use tokio::time::timeout;
 
 use super::super::server::{PATIENCE, Place};
 
+pub(super) const CONTEXT: &str = "streamjson.context_window";
+
 /// A span as it arrived.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Arrived {
@@ -68,7 +70,7 @@ impl Collector {
 
     /// Waits until so many spans with this name have arrived. A parent comes behind its children.
     pub(super) async fn until(&mut self, name: &str, count: usize) {
-        while self.spans.iter().filter(|span| span.name == name).count() < count {
+        while self.count(name) < count {
             let line =
                 timeout(PATIENCE, self.said.next_line()).await.expect("spans arrive").unwrap().unwrap();
             self.spans.push(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")));
@@ -76,9 +78,15 @@ impl Collector {
     }
 
     /// The spans as a tree, one per line, with what is known of each. What is inside of the same span stands in the
-    /// order of the alphabet, so that a tree is always written the same.
+    /// order of the alphabet, so that a tree is always written the same. How often the context changes differs with the
+    /// CLI's version, so of these spans there is only the number.
     pub(super) fn tree(&self) -> String {
         self.written("", 0)
+    }
+
+    /// How many spans with this name there are.
+    pub(super) fn count(&self, name: &str) -> usize {
+        self.spans.iter().filter(|span| span.name == name).count()
     }
 
     fn written(&self, parent: &str, depth: usize) -> String {
@@ -86,6 +94,7 @@ impl Collector {
         let inside = self
             .spans
             .iter()
+            .filter(|span| span.name != CONTEXT)
             .filter(|span| if parent.is_empty() { !known(&span.parent) } else { span.parent == parent });
         let line = |span: &Arrived| {
             let word = |name: &str| match span.attributes.get(name) {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::super::client::{Socket, given, prompt};
 use super::super::real::cli;
 use super::super::server::{Place, Server};
-use super::collector::{Arrived, Collector};
+use super::collector::{Arrived, CONTEXT, Collector};
 use super::figures::ask_with;
 use crate::program::{Finished, jackfield};
 
@@ -37,6 +37,24 @@ fn subagent() -> Vec<Reply> {
     ]
 }
 
+/// The same in the background: it goes on when the turn that began it is over, and its end begins another.
+fn subagent_in_background() -> Vec<Reply> {
+    let task = json!({
+        "description": "job", "prompt": "SUB go", "subagent_type": "general-purpose", "run_in_background": true,
+    });
+    let main = |reply: Reply| Reply { matching: Some(PROMPT.into()), ..reply };
+    let inside = |reply: Reply| Reply { not_match: Some(PROMPT.into()), ..reply };
+    let write = json!({ "file_path": "/ws/a.txt", "content": "hello" });
+    let write = Reply { gate: Some("inside".to_owned()), ..Reply::tool_use("Write", write) };
+    vec![
+        main(Reply::tool_use("Task", task)),
+        inside(write),
+        inside(Reply::text("sub done")),
+        main(Reply::text("it is on its way")),
+        main(Reply::text("it is done")),
+    ]
+}
+
 /// A session of the real CLI whose spans go to a collector.
 struct Traced {
     collector: Collector,
@@ -44,7 +62,7 @@ struct Traced {
     server: Server,
     socket: Socket,
     id: SessionId,
-    _api: ScriptedApi,
+    api: ScriptedApi,
 }
 
 impl Traced {
@@ -56,12 +74,43 @@ impl Traced {
         let mut socket = place.client("one").await;
         let id = socket.create(place.create()).await;
         socket.follow(&id).await;
-        Self { collector, place, server, socket, id, _api: api }
+        Self { collector, place, server, socket, id, api }
+    }
+}
+
+impl Traced {
+    /// Gives the prompt of which a subagent comes, and allows what that asks for.
+    async fn give_and_allow(&mut self) {
+        self.socket.give(Some(&self.id), prompt(PROMPT)).await.unwrap();
+        self.allow().await;
+    }
+
+    async fn allow(&mut self) {
+        let pending_id = self.socket.asked(&self.id).await;
+        let verdict = Verdict::Allow(Allow::default());
+        self.socket.give(Some(&self.id), Answer { pending_id, verdict }).await.unwrap();
+    }
+
+    /// What has arrived are these trees and nothing else.
+    #[track_caller]
+    fn has_arrived(&self, turns: &str) {
+        self.has_arrived_with(&[], turns);
+    }
+
+    /// The same where tools go on in the background when their calls are over.
+    #[track_caller]
+    fn has_arrived_with(&self, in_background: &[&str], turns: &str) {
+        check(&self.collector.spans, "-", in_background);
+        assert_eq!(self.collector.tree(), turns);
+        let changes = self.socket.events(&self.id);
+        let changes = changes.iter().filter(|event| matches!(event.body, Body::ContextWindow(_))).count();
+        assert!(changes > 0);
+        assert_eq!(self.collector.count(CONTEXT), changes, "one for each change of the context");
     }
 }
 
 /// Whether parents contain their children, and every span has a parent that is known, or a trace of its own.
-fn check(spans: &[Arrived], remote: &str) {
+fn check(spans: &[Arrived], remote: &str, in_background: &[&str]) {
     let known: BTreeMap<&str, &Arrived> = spans.iter().map(|span| (span.id.as_str(), span)).collect();
     assert_eq!(known.len(), spans.len(), "a span was told twice");
     for span in spans {
@@ -74,43 +123,43 @@ fn check(spans: &[Arrived], remote: &str) {
         }
         let parent = known.get(span.parent.as_str()).unwrap_or_else(|| panic!("an unknown parent: {span:?}"));
         assert_eq!(parent.trace, span.trace);
-        assert!(parent.start <= span.start && span.end <= parent.end, "{span:?} is not inside of {parent:?}");
+        let tool = parent.attributes.get("gen_ai.tool.name").and_then(Value::as_str).unwrap_or_default();
+        assert!(
+            parent.start <= span.start && (span.end <= parent.end || in_background.contains(&tool)),
+            "{span:?} is not inside of {parent:?}"
+        );
     }
 }
 
-async fn a_whole_turn(version: &str, subagents_tool: &str) {
-    let Traced { mut collector, place: _place, server, mut socket, id, _api } =
-        Traced::begin(version, subagent()).await;
-    socket.give(Some(&id), prompt(PROMPT)).await.unwrap();
-    let pending_id = socket.asked(&id).await;
-    let verdict = Verdict::Allow(Allow::default());
-    socket.give(Some(&id), Answer { pending_id, verdict }).await.unwrap();
-    socket.completed(&id).await;
-    collector.until("streamjson.prompt", 1).await;
-    check(&collector.spans, "-");
-    let tree = collector.tree();
-    // How often the context changes differs with the CLI's version.
-    let but_context: Vec<&str> = tree.lines().filter(|line| line.trim() != "context_window").collect();
-    let expected = format!(
+async fn a_whole_turn(version: &str) {
+    let mut traced = Traced::begin(version, subagent()).await;
+    traced.give_and_allow().await;
+    traced.socket.completed(&traced.id).await;
+    traced.collector.until("streamjson.prompt", 1).await;
+    traced.has_arrived(
         "\
 prompt complete
   complete
   message_chunk complete
   system
-  tool_call {subagents_tool} complete
+  tool_call Task complete
     control.control_request.can_use_tool Write allowed
       control.permission_response allowed
     tool_call Write complete
-"
+",
     );
-    assert_eq!(but_context, expected.lines().collect::<Vec<_>>(), "{tree}");
-    assert!(tree.lines().any(|line| line == "  context_window"), "{tree}");
+    let Traced { collector, server, id, .. } = traced;
     let of = |name: &str| collector.spans.iter().find(|span| span.name == name).unwrap();
     let turn = of("streamjson.prompt");
     let attribute = |span: &Arrived, name: &str| span.attributes.get(name).cloned().unwrap_or_default();
     assert_eq!(attribute(turn, "gen_ai.operation.name"), json!("invoke_agent"));
     assert_eq!(attribute(turn, "gen_ai.conversation.id"), json!(id.as_str()));
-    assert!(attribute(turn, "gen_ai.usage.output_tokens").as_u64().unwrap() > 0);
+    let model = attribute(of("streamjson.system"), "gen_ai.request.model");
+    assert!(model.is_string());
+    assert_eq!(attribute(turn, "gen_ai.request.model"), model, "also in the first turn");
+    // Four answers of the model, two of them for the subagent.
+    assert_eq!(attribute(turn, "gen_ai.usage.input_tokens"), json!(400));
+    assert_eq!(attribute(turn, "gen_ai.usage.output_tokens"), json!(100));
     assert!(attribute(turn, "jackfield.cost_usd").as_f64().unwrap() > 0.0);
     assert!(attribute(turn, "jackfield.duration_ms").as_u64().is_some());
     assert_eq!(attribute(of("streamjson.system"), "jackfield.cli_version"), json!(version));
@@ -125,12 +174,58 @@ prompt complete
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_with_a_tool_a_permission_and_a_subagent_is_one_tree_with_the_older_cli() {
-    a_whole_turn(OLDER_VERSION, "Task").await;
+    a_whole_turn(OLDER_VERSION).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_with_a_tool_a_permission_and_a_subagent_is_one_tree_with_the_newer_cli() {
-    a_whole_turn(NEWER_VERSION, "Task").await;
+    a_whole_turn(NEWER_VERSION).await;
+}
+
+async fn a_subagent_in_the_background(version: &str) {
+    let mut traced = Traced::begin(version, subagent_in_background()).await;
+    traced.socket.give(Some(&traced.id), prompt(PROMPT)).await.unwrap();
+    traced.socket.completed(&traced.id).await;
+    traced.api.gates().release("inside");
+    traced.allow().await;
+    traced.socket.completed(&traced.id).await;
+    traced.collector.until("streamjson.prompt", 2).await;
+    // The call has its result at once, and the turn its end; what the subagent does stays inside of the call.
+    traced.has_arrived_with(
+        &["Task"],
+        "\
+prompt complete
+  complete
+  message_chunk complete
+prompt complete
+  complete
+  message_chunk complete
+  system
+  tool_call Task complete
+    control.control_request.can_use_tool Write allowed
+      control.permission_response allowed
+    message_chunk complete
+    tool_call Write complete
+",
+    );
+    let Traced { collector, server, .. } = traced;
+    let of = |tool: &str| {
+        let is_it = |span: &&Arrived| span.attributes.get("gen_ai.tool.name") == Some(&json!(tool));
+        collector.spans.iter().find(is_it).unwrap()
+    };
+    let (task, inside) = (of("Task"), of("Write"));
+    assert!(task.end < inside.start && inside.trace == task.trace, "{inside:?} goes on behind {task:?}");
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subagent_in_the_background_stays_inside_its_tool_call_with_the_older_cli() {
+    a_subagent_in_the_background(OLDER_VERSION).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subagent_in_the_background_stays_inside_its_tool_call_with_the_newer_cli() {
+    a_subagent_in_the_background(NEWER_VERSION).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -175,19 +270,43 @@ fn halting() -> Vec<Reply> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interrupted_turn_leaves_no_span_open() {
-    let Traced { mut collector, place: _place, server, mut socket, id, _api } =
-        Traced::begin(NEWER_VERSION, halting()).await;
-    socket.give(Some(&id), prompt("go")).await.unwrap();
-    socket.until(&id, |body| matches!(body, Body::MessageChunk(_))).await;
-    socket.give(Some(&id), Interrupt {}).await.unwrap();
-    collector.until("streamjson.prompt", 1).await;
-    check(&collector.spans, "-");
-    let tree = collector.tree();
-    assert!(tree.starts_with("prompt interrupted interrupted\n"), "{tree}");
-    assert!(tree.contains("\n  message_chunk "), "{tree}");
-    assert!(tree.contains("\n  complete\n"), "{tree}");
-    assert!(server.stop().await.success());
+async fn an_interrupted_text_ends_with_its_turn() {
+    let mut traced = Traced::begin(NEWER_VERSION, halting()).await;
+    traced.socket.give(Some(&traced.id), prompt("go")).await.unwrap();
+    traced.socket.until(&traced.id, |body| matches!(body, Body::MessageChunk(_))).await;
+    traced.socket.give(Some(&traced.id), Interrupt {}).await.unwrap();
+    traced.socket.until(&traced.id, |body| matches!(body, Body::Error(_))).await;
+    traced.collector.until("streamjson.prompt", 1).await;
+    traced.has_arrived(
+        "\
+prompt interrupted interrupted
+  complete
+  message_chunk complete
+  system
+",
+    );
+    assert!(traced.server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_subagent_leaves_no_span_open() {
+    let mut traced = Traced::begin(NEWER_VERSION, subagent()).await;
+    traced.socket.give(Some(&traced.id), prompt(PROMPT)).await.unwrap();
+    traced.socket.asked(&traced.id).await;
+    traced.socket.give(Some(&traced.id), Interrupt {}).await.unwrap();
+    traced.socket.until(&traced.id, |body| matches!(body, Body::Error(_))).await;
+    traced.collector.until("streamjson.prompt", 1).await;
+    traced.has_arrived(
+        "\
+prompt interrupted interrupted
+  complete
+  system
+  tool_call Task error tool_error
+    control.control_request.can_use_tool Write withdrawn
+    tool_call Write unfinished
+",
+    );
+    assert!(traced.server.stop().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -195,54 +314,98 @@ async fn a_failed_turn_says_what_failed() {
     let error =
         json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no such thing"}});
     let http = HttpError { status: 400, body: error, headers: BTreeMap::new() };
-    let failing = Reply { http: Some(http), ..Reply::default() };
-    let Traced { mut collector, place: _place, server, mut socket, id, _api } =
-        Traced::begin(NEWER_VERSION, vec![failing]).await;
-    socket.give(Some(&id), prompt("go")).await.unwrap();
-    let failed = socket.until(&id, |body| matches!(body, Body::Error(_))).await;
+    let mut replies = subagent();
+    let last = replies.last_mut().unwrap();
+    *last = Reply { http: Some(http), blocks: Vec::new(), ..last.clone() };
+    let mut traced = Traced::begin(NEWER_VERSION, replies).await;
+    traced.give_and_allow().await;
+    let failed = traced.socket.until(&traced.id, |body| matches!(body, Body::Error(_))).await;
     let Body::Error(failed) = failed.body else { unreachable!() };
-    collector.until("streamjson.prompt", 1).await;
-    check(&collector.spans, "-");
-    let turn = collector.spans.iter().find(|span| span.name == "streamjson.prompt").unwrap();
+    traced.collector.until("streamjson.prompt", 1).await;
+    traced.has_arrived(
+        "\
+prompt failed unknown
+  complete
+  message_chunk complete
+  system
+  tool_call Task complete
+    control.control_request.can_use_tool Write allowed
+      control.permission_response allowed
+    tool_call Write complete
+",
+    );
+    let turn = traced.collector.spans.iter().find(|span| span.name == "streamjson.prompt").unwrap();
     assert_eq!(turn.attributes["error.type"], json!(failed.code));
-    assert_eq!(turn.attributes["jackfield.outcome"], json!("failed"));
     assert_eq!(turn.failed.as_deref(), Some(failed.error.as_str()));
-    assert!(server.stop().await.success());
+    assert!(traced.server.stop().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_cli_leaves_no_span_open() {
-    let Traced { mut collector, place, server, mut socket, id, _api } =
-        Traced::begin(NEWER_VERSION, subagent()).await;
-    socket.give(Some(&id), prompt(PROMPT)).await.unwrap();
-    socket.asked(&id).await;
-    processes::signal(cli(&place), Signal::KILL);
-    collector.until("streamjson.prompt", 1).await;
-    check(&collector.spans, "-");
-    let tree = collector.tree();
-    let but_context: Vec<&str> = tree.lines().filter(|line| line.trim() != "context_window").collect();
-    let expected = "\
+    let mut traced = Traced::begin(NEWER_VERSION, subagent()).await;
+    traced.socket.give(Some(&traced.id), prompt(PROMPT)).await.unwrap();
+    traced.socket.asked(&traced.id).await;
+    processes::signal(cli(&traced.place), Signal::KILL);
+    traced.collector.until("streamjson.prompt", 1).await;
+    traced.has_arrived(
+        "\
 prompt failed crashed
   system
   tool_call Task error tool_error
     control.control_request.can_use_tool Write lost
       control.permission_response lost
     tool_call Write unfinished
-";
-    assert_eq!(but_context, expected.lines().collect::<Vec<_>>(), "{tree}");
-    assert!(server.stop().await.success());
+",
+    );
+    assert!(traced.server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_cli_ends_what_goes_on_in_the_background() {
+    let mut traced = Traced::begin(NEWER_VERSION, subagent_in_background()).await;
+    traced.socket.give(Some(&traced.id), prompt(PROMPT)).await.unwrap();
+    traced.socket.completed(&traced.id).await;
+    traced.api.gates().release("inside");
+    traced.socket.asked(&traced.id).await;
+    processes::signal(cli(&traced.place), Signal::KILL);
+    traced.collector.until("streamjson.prompt", 2).await;
+    traced.has_arrived_with(
+        &["Task"],
+        "\
+prompt complete
+  complete
+  message_chunk complete
+  system
+  tool_call Task complete
+    control.control_request.can_use_tool Write lost
+      control.permission_response lost
+    tool_call Write error tool_error
+prompt failed crashed
+",
+    );
+    assert!(traced.server.stop().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_ends_in_the_middle_of_a_turn_leaves_no_span_open() {
-    let Traced { mut collector, place: _place, server, mut socket, id, _api } =
-        Traced::begin(NEWER_VERSION, halting()).await;
-    socket.give(Some(&id), prompt("go")).await.unwrap();
-    socket.until(&id, |body| matches!(body, Body::MessageChunk(_))).await;
+    let mut traced = Traced::begin(NEWER_VERSION, subagent()).await;
+    traced.socket.give(Some(&traced.id), prompt(PROMPT)).await.unwrap();
+    traced.socket.asked(&traced.id).await;
+    let Traced { mut collector, server, .. } = traced;
     assert!(server.stop().await.success());
     collector.until("streamjson.prompt", 1).await;
-    check(&collector.spans, "-");
-    assert!(collector.tree().contains("\n  message_chunk "), "{}", collector.tree());
+    check(&collector.spans, "-", &[]);
+    assert_eq!(
+        collector.tree(),
+        "\
+prompt interrupted interrupted
+  complete
+  system
+  tool_call Task error tool_error
+    control.control_request.can_use_tool Write withdrawn
+    tool_call Write unfinished
+"
+    );
 }
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -257,7 +420,7 @@ enum Over {
 
 async fn a_trace_goes_through(over: Over) {
     let replies = vec![Reply::text("one"), Reply::text("two")];
-    let Traced { mut collector, place, server, mut socket, id, _api } =
+    let Traced { mut collector, place, server, mut socket, id, api: _api } =
         Traced::begin(NEWER_VERSION, replies).await;
     let traceparent = format!("00-{TRACE}-{CALLER}-01");
     let command = given(Some(&id), prompt("go"));
@@ -273,7 +436,7 @@ async fn a_trace_goes_through(over: Over) {
     }
     socket.completed(&id).await;
     collector.until("streamjson.prompt", 1).await;
-    check(&collector.spans, CALLER);
+    check(&collector.spans, CALLER, &[]);
     let turn = collector.spans.iter().find(|span| span.name == "streamjson.prompt").unwrap().clone();
     assert_eq!((turn.trace.as_str(), turn.parent.as_str()), (TRACE, CALLER));
     assert!(collector.spans.iter().all(|span| span.trace == TRACE));
