@@ -4,6 +4,7 @@
 //! call that began it, also where it goes on in the background when call and turn are over. It reads events and changes nothing. The one rule it keeps: whatever ends a turn (its result,
 //! an interrupt, the end of the run or of the host) ends every span of it, exactly once.
 
+mod clean;
 mod facts;
 mod inside;
 mod open;
@@ -20,12 +21,11 @@ use crate::span::{Parent, Span, names};
 use crate::trace_parent::{Sampled, Seed, TraceParent};
 pub(crate) use facts::{kind, outcome, run_end};
 use open::{Forest, Key, Room};
+pub(crate) use payload::cut;
 pub use payload::{Payloads, Redact, Source};
 
 /// How many prompts of others may wait for their turn.
 const WAITING: usize = 64;
-/// How long the words of a failure may be.
-const WORDS: usize = 1024;
 /// How many things may happen in one span before they are only counted.
 const HAPPENINGS: usize = 64;
 /// Numbers of spans from here on are turns; those below are events.
@@ -54,7 +54,7 @@ impl Spans {
             redact,
             payloads,
             prompted: VecDeque::new(),
-            forest: Forest::default(),
+            forest: Forest::new(redact),
             ended: None,
             model: None,
             now: Timestamp(0),
@@ -174,8 +174,7 @@ impl Spans {
             }
             Body::PermissionResolved(over) => {
                 let mut answer = vec![(facts::OUTCOME, outcome(over.outcome).into())];
-                let by = over.by.as_deref().map(|by| payload::cut(by, WORDS, self.redact));
-                answer.extend(by.map(|by| (facts::BY, by.into())));
+                answer.extend(over.by.clone().map(|by| (facts::BY, by.into())));
                 let key = Key::Question(over.pending_id);
                 self.answer(&key, names::PERMISSION_ANSWER.into(), event, source, answer);
             }
@@ -220,8 +219,7 @@ impl Spans {
                 self.happened(event, source, vec![(facts::OUTCOME, limit.status.clone().into())]);
             }
             Body::Unknown(unknown) => {
-                let tag = payload::cut(&unknown.tag, WORDS, self.redact);
-                self.happened(event, source, vec![(facts::KIND, tag.into())]);
+                self.happened(event, source, vec![(facts::KIND, unknown.tag.clone().into())]);
             }
             Body::Compaction(_) | Body::ModeChanged(_) | Body::Notice(_) | Body::Malformed(_) => {
                 self.happened(event, source, Vec::new());
@@ -315,15 +313,13 @@ impl Spans {
     }
 
     fn failed(&mut self, event: &Event, source: &mut dyn Source, code: &str, words: &str) {
-        let words = payload::cut(words, WORDS, self.redact);
-        let code = payload::cut(code, WORDS, self.redact);
         if let Some(turn) = self.forest.get(&Key::Turn)
             && turn.span.attribute(facts::OUTCOME).is_none()
         {
             turn.say(facts::OUTCOME, if code == "interrupted" { "interrupted" } else { "failed" });
-            turn.say(facts::ERROR, code.clone());
-            turn.span.failed = Some(words);
+            turn.say(facts::ERROR, code.to_owned());
+            turn.span.failed = Some(words.to_owned());
         }
-        self.happened(event, source, vec![(facts::ERROR, code.into())]);
+        self.happened(event, source, vec![(facts::ERROR, code.to_owned().into())]);
     }
 }

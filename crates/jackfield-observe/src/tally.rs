@@ -10,7 +10,7 @@ use jackfield_api::usage::TurnFigures;
 use jackfield_api::{Body, Event, PendingId, Timestamp, ToolCallId};
 
 use crate::histogram::Histogram;
-use crate::spans::{kind, outcome, run_end};
+use crate::spans::{Redact, cut, kind, outcome, run_end};
 
 /// How many names from outside are told apart: models, unknown messages, states of limits.
 const NAMES: usize = 64;
@@ -62,13 +62,22 @@ pub struct Spent {
 }
 
 /// What is open in a session: when it began, so that it can be told how long it took.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Underway {
+    /// Takes secrets out of names before they are counted by.
+    redact: Redact,
     tools: BTreeMap<ToolCallId, (Timestamp, &'static str)>,
     questions: BTreeMap<PendingId, Timestamp>,
     /// A turn got its result; a failure may still be told.
     ended: bool,
     runs_turn: bool,
+}
+
+impl Underway {
+    /// For a session in which nothing is open.
+    pub fn new(redact: Redact) -> Self {
+        Self { redact, tools: BTreeMap::new(), questions: BTreeMap::new(), ended: false, runs_turn: false }
+    }
 }
 
 impl Tally {
@@ -101,7 +110,7 @@ impl Tally {
                 }
             }
             Body::Complete(complete) => {
-                self.spend(model, &complete.data);
+                self.spend(model, &complete.data, underway.redact);
                 underway.ended = true;
                 underway.runs_turn = false;
             }
@@ -140,8 +149,12 @@ impl Tally {
                 let status = retry.status.map_or_else(|| "none".to_owned(), |status| status.to_string());
                 *named(&mut self.retries, &status) += 1;
             }
-            Body::RateLimit(limit) => *named(&mut self.limits, &limit.status) += 1,
-            Body::Unknown(unknown) => *named(&mut self.unknown, &unknown.tag) += 1,
+            Body::RateLimit(limit) => {
+                *named(&mut self.limits, &label(&limit.status, underway.redact)) += 1;
+            }
+            Body::Unknown(unknown) => {
+                *named(&mut self.unknown, &label(&unknown.tag, underway.redact)) += 1;
+            }
             _ => {}
         }
     }
@@ -197,9 +210,9 @@ impl Tally {
     }
 
     /// Where the CLI does not tell of models, it was the session's.
-    fn spend(&mut self, model: Option<&str>, figures: &TurnFigures) {
+    fn spend(&mut self, model: Option<&str>, figures: &TurnFigures, redact: Redact) {
         for of_model in &figures.models {
-            named(&mut self.spent, &of_model.model).add(&Spent {
+            named(&mut self.spent, &label(&of_model.model, redact)).add(&Spent {
                 input_tokens: of_model.input_tokens,
                 output_tokens: of_model.output_tokens,
                 cache_read_tokens: of_model.cache_read_tokens,
@@ -208,7 +221,7 @@ impl Tally {
             });
         }
         if figures.models.is_empty() {
-            named(&mut self.spent, model.unwrap_or("unknown")).add(&Spent {
+            named(&mut self.spent, &label(model.unwrap_or("unknown"), redact)).add(&Spent {
                 input_tokens: figures.input_tokens,
                 output_tokens: figures.output_tokens,
                 cache_read_tokens: figures.cache_read_tokens,
@@ -235,26 +248,37 @@ impl Spent {
     }
 }
 
-/// The figure under a name, or under the one for all that are too many.
-fn named<'a, T: Default>(figures: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
-    let name = &name[..name.floor_char_boundary(NAME)];
-    let name = if figures.len() < NAMES || figures.contains_key(name) { name } else { OTHER };
-    figures.entry(name.to_owned()).or_default()
+/// A name from outside, as it may be told: without secrets, and not too long.
+fn label(name: &str, redact: Redact) -> String {
+    cut(name, NAME, redact)
+}
+
+/// The figure under a label, or under the one for all that are too many.
+fn named<'a, T: Default>(figures: &'a mut BTreeMap<String, T>, label: &str) -> &'a mut T {
+    let label = if figures.len() < NAMES || figures.contains_key(label) { label } else { OTHER };
+    figures.entry(label.to_owned()).or_default()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
+
+    fn without_secret(text: &str) -> Cow<'_, str> {
+        text.replace("SECRET", "").into()
+    }
 
     #[test]
     fn names_from_outside_are_bounded() {
         let mut figures: BTreeMap<String, u64> = BTreeMap::new();
         for number in 0..1000 {
-            *named(&mut figures, &format!("{number}{}", "x".repeat(500))) += 1;
+            let name = format!("{number}SECRET{}", "x".repeat(500));
+            *named(&mut figures, &label(&name, without_secret)) += 1;
         }
         assert_eq!(figures.len(), NAMES + 1);
         assert_eq!(figures[OTHER], 1000 - NAMES as u64);
         assert_eq!(figures.values().sum::<u64>(), 1000);
-        assert!(figures.keys().all(|name| name.len() <= NAME));
+        assert!(figures.keys().all(|name| name.len() <= NAME && !name.contains("SECRET")));
     }
 }

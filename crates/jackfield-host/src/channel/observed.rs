@@ -79,7 +79,7 @@ impl Observed {
         });
         let counted = figures.map(|figures| Counted {
             tally: Tally::default(),
-            underway: Underway::default(),
+            underway: Underway::new(redact),
             figures: Arc::clone(figures),
         });
         (traced.is_some() || counted.is_some()).then(|| Box::new(Self { traced, counted }))

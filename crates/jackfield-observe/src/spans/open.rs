@@ -5,6 +5,8 @@
 
 use jackfield_api::{ItemId, PendingId, Timestamp, ToolCallId};
 
+use super::clean::Cleaner;
+use super::payload::Redact;
 use crate::span::{Attribute, Span, SpanEvent, Value};
 use crate::trace_parent::{SpanId, TraceId};
 
@@ -49,8 +51,9 @@ pub(super) struct Room {
 }
 
 /// All spans that are not over yet: a handful.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Forest {
+    cleaner: Cleaner,
     open: Vec<Open>,
     closed: Vec<Span>,
     /// Rooms of spans that were handed on.
@@ -61,6 +64,17 @@ pub(super) struct Forest {
 }
 
 impl Forest {
+    pub(super) fn new(redact: Redact) -> Self {
+        Self {
+            cleaner: Cleaner::new(redact),
+            open: Vec::new(),
+            closed: Vec::new(),
+            rooms: Vec::new(),
+            left_out: Vec::new(),
+            tasks: Vec::new(),
+        }
+    }
+
     pub(super) fn open(&mut self, key: Key, inside: Option<Key>, span: Span) {
         self.open.push(Open { key, inside, span });
     }
@@ -156,6 +170,7 @@ impl Forest {
     pub(super) fn finished(&mut self, mut span: Span, at: Timestamp) {
         span.end = at.max(span.start);
         if !self.left_out.contains(&span.trace_id) {
+            self.cleaner.clean(&mut span);
             self.closed.push(span);
         }
     }

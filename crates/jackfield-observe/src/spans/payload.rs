@@ -110,7 +110,7 @@ fn put(span: &mut Span, name: &'static str, at: Timestamp, from: usize, bytes: u
 }
 
 /// So much of a text, without its secrets.
-pub(super) fn cut(text: &str, bytes: usize, redact: Redact) -> String {
+pub(crate) fn cut(text: &str, bytes: usize, redact: Redact) -> String {
     let redacted = redact(&text[..text.floor_char_boundary(bytes.saturating_add(BEHIND))]);
     redacted[..redacted.floor_char_boundary(bytes)].to_owned()
 }

@@ -8,9 +8,10 @@ use jackfield_observe::exposition::Page;
 use jackfield_observe::tally::Underway;
 
 use crate::recordings;
+use crate::spans::as_it_is;
 
 fn fold(events: &[Event], every: usize) -> Tally {
-    let (mut whole, mut part, mut underway) = (Tally::default(), Tally::default(), Underway::default());
+    let (mut whole, mut part, mut underway) = (Tally::default(), Tally::default(), Underway::new(as_it_is));
     for chunk in events.chunks(every) {
         for event in chunk {
             part.see(event, || Some("model"), &mut underway);

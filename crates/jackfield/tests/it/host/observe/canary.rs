@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use jackfield_api::command::{Allow, Answer, Verdict};
+use jackfield_api::command::{Allow, Answer, CreateSession, Verdict};
 use jackfield_testkit::api::{Block, Content, Reply};
 use jackfield_testkit::cli::NEWER_VERSION;
 use serde_json::json;
@@ -22,8 +22,10 @@ fn key(path: &str) -> String {
     format!("sk-{}-api03-{path}{}", "ant", "Zq7".repeat(12))
 }
 
-const PATHS: [&str; 10] =
-    ["prompt", "env", "config", "command", "output", "text", "header", "name", "query", "path"];
+const PATHS: [&str; 12] = [
+    "prompt", "env", "config", "command", "output", "text", "header", "name", "query", "path", "model",
+    "tool",
+];
 
 /// Everything below a folder, as text, with the names of the files.
 fn all_texts(folder: &Path, texts: &mut Vec<(String, String)>) {
@@ -45,6 +47,7 @@ async fn a_key_that_went_through_every_path_is_in_nothing_that_is_told() {
     let write = json!({ "file_path": "/ws/a.txt", "content": key("output") });
     let said = Content::Text { text: format!("the key is {} indeed", key("text")) };
     let turns = vec![
+        Reply::tool_use(key("tool"), json!({})),
         Reply::tool_use("Bash", bash),
         Reply::tool_use("Write", write),
         Reply::tool_use("Read", json!({ "file_path": "/ws/a.txt" })),
@@ -71,7 +74,7 @@ async fn a_key_that_went_through_every_path_is_in_nothing_that_is_told() {
     });
 
     let mut socket = place.client(&key("name")).await;
-    let id = socket.create(place.create()).await;
+    let id = socket.create(CreateSession { model: Some(key("model")), ..place.create() }).await;
     socket.follow(&id).await;
     socket.give(Some(&id), prompt(&format!("MAIN {}", key("prompt")))).await.unwrap();
     // Only the writing is asked about.
