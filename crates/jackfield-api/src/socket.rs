@@ -116,6 +116,9 @@ pub struct GivenCommand {
     /// The place in a trace that a prompt's turn is to be a part of, as the W3C's `traceparent` writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
+    /// What others noted beside it, as the W3C's `tracestate` writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
 }
 
 /// Who the server is.

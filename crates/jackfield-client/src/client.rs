@@ -80,7 +80,9 @@ impl Client {
             Way::Here(host, name) => Ok(host.command_here(name, session_id, command).await?),
             Way::Running(remote) => {
                 let id = uuid::Uuid::new_v4().to_string();
-                remote.command(&GivenCommand { id, session_id, command, traceparent: None }).await
+                remote
+                    .command(&GivenCommand { id, session_id, command, traceparent: None, tracestate: None })
+                    .await
             }
         }
     }

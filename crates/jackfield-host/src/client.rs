@@ -7,7 +7,7 @@ use jackfield_api::Command;
 use jackfield_api::command::{Rejection, RejectionCode, Verdict};
 use jackfield_api::permission::{Change, Destination, PermissionKind, PermissionRequest, Remember};
 use jackfield_api::socket::Scope;
-use jackfield_observe::TraceParent;
+use jackfield_observe::TraceContext;
 use jackfield_sdk::By;
 
 /// Somebody who gives commands.
@@ -18,7 +18,7 @@ pub struct Client {
     /// What it may do.
     pub scope: Scope,
     /// The place in a trace that its prompts are to be a part of.
-    pub(crate) trace: Option<TraceParent>,
+    pub(crate) trace: Option<TraceContext>,
 }
 
 impl Client {
@@ -27,11 +27,11 @@ impl Client {
         Self { name: name.into(), scope, trace: None }
     }
 
-    /// The same client, whose prompts are a part of a trace, if the text is a `traceparent`. What is none is passed
-    /// over, as the W3C says.
+    /// The same client, whose prompts are a part of a trace, if the texts are a `traceparent` and a `tracestate`. What
+    /// is none is passed over, as the W3C says.
     #[must_use]
-    pub fn traced(mut self, traceparent: Option<&str>) -> Self {
-        self.trace = traceparent.and_then(TraceParent::read).or(self.trace);
+    pub fn traced(mut self, traceparent: Option<&str>, tracestate: Option<&str>) -> Self {
+        self.trace = traceparent.and_then(|parent| TraceContext::read(parent, tracestate)).or(self.trace);
         self
     }
 

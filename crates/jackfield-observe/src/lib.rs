@@ -18,4 +18,4 @@ pub mod trace_parent;
 pub use span::{Parent, Payload, Span, SpanEvent, Value};
 pub use spans::{Payloads, Source, Spans};
 pub use tally::Tally;
-pub use trace_parent::{Sampled, Seed, SpanId, TraceId, TraceParent};
+pub use trace_parent::{Sampled, Seed, SpanId, TraceContext, TraceId, TraceParent};

@@ -16,6 +16,8 @@ use crate::trace_parent::{SpanId, TraceId};
 pub struct Span {
     /// The trace that it belongs to.
     pub trace_id: TraceId,
+    /// What others noted of the trace.
+    pub trace_state: Option<Arc<str>>,
     /// Its name in the trace.
     pub span_id: SpanId,
     /// What it is a part of.

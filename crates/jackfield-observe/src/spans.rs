@@ -18,7 +18,7 @@ use jackfield_api::tool::{TaskStatus, ToolStatus};
 use jackfield_api::{Body, Event, Timestamp, TurnNumber, Uuid};
 
 use crate::span::{Parent, Span, names};
-use crate::trace_parent::{Sampled, Seed, TraceParent};
+use crate::trace_parent::{Sampled, Seed, TraceContext, TraceParent};
 pub(crate) use facts::{kind, outcome, run_end};
 use open::{Forest, Key, Room};
 pub(crate) use payload::cut;
@@ -38,7 +38,7 @@ pub struct Spans {
     redact: Redact,
     payloads: Option<Payloads>,
     /// Prompts that belong to somebody else's trace.
-    prompted: VecDeque<(Uuid, TraceParent)>,
+    prompted: VecDeque<(Uuid, TraceContext)>,
     forest: Forest,
     /// When the turn got its result; a failure may still be told.
     ended: Option<Timestamp>,
@@ -62,7 +62,7 @@ impl Spans {
     }
 
     /// A prompt belongs to somebody else's trace.
-    pub fn prompted(&mut self, prompt: Uuid, parent: TraceParent) {
+    pub fn prompted(&mut self, prompt: Uuid, parent: TraceContext) {
         self.prompted.retain(|(uuid, _)| *uuid != prompt);
         if self.prompted.len() == WAITING {
             self.prompted.pop_front();
@@ -71,14 +71,15 @@ impl Spans {
     }
 
     /// The place in a trace that a turn to come will have.
-    pub fn place(&self, turn: TurnNumber, prompt: Option<&Uuid>) -> TraceParent {
-        let given = self.prompted.iter().find(|(uuid, _)| Some(uuid) == prompt).map(|(_, parent)| *parent);
+    pub fn place(&self, turn: TurnNumber, prompt: Option<&Uuid>) -> TraceContext {
+        let given = self.prompted.iter().find(|(uuid, _)| Some(uuid) == prompt).map(|(_, given)| given);
         let number = u64::from(turn.0);
-        TraceParent {
-            trace_id: given.map_or_else(|| self.seed.trace(number), |parent| parent.trace_id),
+        let parent = TraceParent {
+            trace_id: given.map_or_else(|| self.seed.trace(number), |given| given.parent.trace_id),
             span_id: self.seed.span(TURNS | number),
-            sampled: given.map_or(Sampled::Yes, |parent| parent.sampled),
-        }
+            sampled: given.map_or(Sampled::Yes, |given| given.parent.sampled),
+        };
+        TraceContext { parent, state: given.and_then(|given| given.state.clone()) }
     }
 
     /// Takes an event in; what it tells of is asked for where it is wanted.
@@ -263,7 +264,7 @@ impl Spans {
         // The CLI tells of no result for a turn that another takes over.
         self.close(&Key::Turn);
         let turn = event.turn.unwrap_or_default();
-        let place = self.place(turn, None);
+        let place = self.place(turn, None).parent;
         let trigger = match trigger {
             Trigger::Prompt => "prompt",
             Trigger::Command => "command",
@@ -281,6 +282,7 @@ impl Spans {
         attributes.extend(self.model.clone().map(|model| (facts::MODEL_ASKED, model.into())));
         let span = Span {
             trace_id: place.trace_id,
+            trace_state: None,
             span_id: place.span_id,
             parent: Parent::None,
             name: names::PROMPT.into(),
@@ -298,13 +300,14 @@ impl Spans {
     /// turn later does not take it away.
     fn adopt(&mut self, prompt: Option<&Uuid>) {
         let Some(index) = self.prompted.iter().position(|(uuid, _)| Some(uuid) == prompt) else { return };
-        let Some((_, parent)) = self.prompted.remove(index) else { return };
+        let Some((_, TraceContext { parent, state })) = self.prompted.remove(index) else { return };
         let alone = !self.forest.holds_any(&Key::Turn);
         if let Some(turn) = self.forest.get(&Key::Turn)
             && alone
             && turn.span.parent == Parent::None
         {
             turn.span.trace_id = parent.trace_id;
+            turn.span.trace_state = state;
             turn.span.parent = Parent::Remote(parent.span_id);
             if parent.sampled == Sampled::No {
                 self.forest.leave_out(parent.trace_id);

@@ -1,9 +1,13 @@
-//! Names of traces and spans, and how they are handed on: the W3C's `traceparent`.
+//! Names of traces and spans, and how they are handed on: the W3C's `traceparent` and `tracestate`.
 //!
 //! It makes no names of chance: they follow from a seed, so that the same events give the same spans. The one rule
 //! it keeps: what is not exactly of the form is no `traceparent`, and is never repaired.
 
 use std::fmt;
+use std::sync::Arc;
+
+/// How long a `tracestate` may be.
+const STATE: usize = 512;
 
 /// A trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,6 +35,27 @@ pub struct TraceParent {
     pub span_id: SpanId,
     /// Whether the trace is kept.
     pub sampled: Sampled,
+}
+
+/// A place in a trace, with what others noted beside it, which is handed on as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceContext {
+    /// The place.
+    pub parent: TraceParent,
+    /// The text of a `tracestate` header.
+    pub state: Option<Arc<str>>,
+}
+
+impl TraceContext {
+    /// Reads a `traceparent` and the `tracestate` beside it. Without the one the other means nothing, and a state that
+    /// cannot be one is passed over.
+    pub fn read(parent: &str, state: Option<&str>) -> Option<Self> {
+        let is_state = |state: &&str| {
+            (1..=STATE).contains(&state.len()) && state.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        };
+        let parent = TraceParent::read(parent)?;
+        Some(Self { parent, state: state.map(str::trim).filter(is_state).map(Arc::from) })
+    }
 }
 
 impl TraceParent {
@@ -104,6 +129,20 @@ mod tests {
     use super::*;
 
     const GOOD: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+    #[test]
+    fn a_state_is_read_beside_its_parent_if_it_can_be_one() {
+        fn state(text: &str) -> Option<Arc<str>> {
+            TraceContext::read(GOOD, Some(text)).unwrap().state
+        }
+        assert_eq!(state(" a=1,b@c=2 ").as_deref(), Some("a=1,b@c=2"));
+        assert_eq!(state(&"x".repeat(512)).map(|state| state.len()), Some(512));
+        for none in ["", " ", "a=1\nb=2", "a=\u{e9}", &"x".repeat(513)] {
+            assert_eq!(state(none), None);
+        }
+        assert_eq!(TraceContext::read(GOOD, None).unwrap().state, None);
+        assert_eq!(TraceContext::read("none", Some("a=1")), None);
+    }
 
     #[test]
     fn what_is_read_is_written_the_same() {

@@ -767,6 +767,8 @@ export type GivenCommand = {
   command: Command,
   /** The place in a trace that a prompt's turn is to be a part of, as the W3C's `traceparent` writes it. */
   traceparent?: string | null,
+  /** What others noted beside it, as the W3C's `tracestate` writes it. */
+  tracestate?: string | null,
 };
 
 /** A conversation in the CLI's own history. */

@@ -272,6 +272,7 @@ impl Client {
             session_id: session.cloned(),
             command: command.into(),
             traceparent: None,
+            tracestate: None,
         };
         self.given.push(Given { command: command.clone(), answer: None, unstored: false });
         // If it does not get through, it is repeated by the next connection.

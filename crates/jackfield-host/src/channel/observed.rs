@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jackfield_api::{Event, ItemId, Timestamp, TurnNumber, Uuid};
 use jackfield_observe::tally::Underway;
-use jackfield_observe::{Seed, Source, Spans, Tally, TraceParent};
+use jackfield_observe::{Seed, Source, Spans, Tally, TraceContext};
 use jackfield_sdk::{Basket, Basketful};
 
 use super::Answer;
@@ -98,9 +98,9 @@ impl Observed {
     }
 
     /// A prompt belongs to somebody else's trace.
-    pub(crate) fn prompted(&mut self, prompt: &Uuid, parent: TraceParent) {
+    pub(crate) fn prompted(&mut self, prompt: &Uuid, given: TraceContext) {
         if let Some(traced) = &mut self.traced {
-            traced.spans.prompted(prompt.clone(), parent);
+            traced.spans.prompted(prompt.clone(), given);
         }
     }
 
@@ -115,7 +115,7 @@ impl Observed {
     }
 
     /// The place in a trace that a turn to come will have.
-    pub(crate) fn place(&self, turn: TurnNumber, prompt: Option<&Uuid>) -> Option<TraceParent> {
+    pub(crate) fn place(&self, turn: TurnNumber, prompt: Option<&Uuid>) -> Option<TraceContext> {
         self.traced.as_ref().map(|traced| traced.spans.place(turn, prompt))
     }
 

@@ -14,7 +14,7 @@ use jackfield_api::session::SessionOrigin;
 use jackfield_api::snapshot::Item;
 use jackfield_api::trouble::NoticeLevel;
 use jackfield_api::{Event, Seq, SessionId, Uuid};
-use jackfield_observe::TraceParent;
+use jackfield_observe::TraceContext;
 use jackfield_sdk::history::{After, History, HistoryError};
 use jackfield_sdk::wire::{McpServer, PermissionMode};
 use jackfield_sdk::{
@@ -51,7 +51,7 @@ pub(crate) struct Seen {
     /// Where lines are put aside for spans.
     pub(crate) basket: Option<Arc<Basket>>,
     /// The place in a trace that the CLI is told.
-    pub(crate) trace: Option<TraceParent>,
+    pub(crate) trace: Option<TraceContext>,
 }
 
 /// Starts a run, and tells whether the folder takes part.
@@ -71,7 +71,13 @@ pub(crate) async fn start(
         None => options,
     };
     let options = match seen.trace {
-        Some(place) => options.variable("TRACEPARENT", place.to_string()),
+        Some(TraceContext { parent, state }) => {
+            let options = options.variable("TRACEPARENT", parent.to_string());
+            match state {
+                Some(state) => options.variable("TRACESTATE", &*state),
+                None => options,
+            }
+        }
         None => options,
     };
     let (options, memory) = conversation(options, record, from).await;

@@ -61,7 +61,7 @@ impl Host {
             return Err(reject(RejectionCode::Invalid, reason));
         }
         client.check(&given.command)?;
-        let client = &client.clone().traced(given.traceparent.as_deref());
+        let client = &client.clone().traced(given.traceparent.as_deref(), given.tracestate.as_deref());
         let (first, mut answer) = self.shared.answers.wait(&given.id);
         if let Some(first) = first {
             let (host, client) = (self.clone(), client.clone());

@@ -79,6 +79,7 @@ async fn thrice(host: &Host, id: &SessionId, answer: Answer) -> Vec<Result<(), R
         session_id: Some(id.clone()),
         command: answer.into(),
         traceparent: None,
+        tracestate: None,
     };
     let who = client("phone");
     let one = || host.command(&who, given.clone());

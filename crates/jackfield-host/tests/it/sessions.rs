@@ -337,6 +337,7 @@ async fn a_command_that_comes_twice_is_done_once() {
         session_id: Some(id.clone()),
         command: Command::from(prompt("hello")),
         traceparent: None,
+        tracestate: None,
     };
     let tester = client("tester");
     let (first, second) =
@@ -450,6 +451,7 @@ async fn commands_reach_a_session_in_the_order_in_which_they_came() {
             ..prompt(text)
         }),
         traceparent: None,
+        tracestate: None,
     });
     // Each is begun before the next is, and none is waited for.
     let mut answers: Vec<_> = given.map(|given| Box::pin(stage.host.command(&tester, given))).collect();

@@ -92,7 +92,13 @@ pub(crate) async fn give_as(
     command: impl Into<Command>,
 ) -> Result<Reply, Rejection> {
     let id = uuid::Uuid::new_v4().to_string();
-    let given = GivenCommand { id, session_id: session.cloned(), command: command.into(), traceparent: None };
+    let given = GivenCommand {
+        id,
+        session_id: session.cloned(),
+        command: command.into(),
+        traceparent: None,
+        tracestate: None,
+    };
     timeout(PATIENCE, host.command(client, given)).await.unwrap()
 }
 

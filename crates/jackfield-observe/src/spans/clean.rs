@@ -40,6 +40,7 @@ impl Cleaner {
             look(name);
         }
         span.failed.iter().for_each(|words| look(words));
+        span.trace_state.iter().for_each(|state| look(state));
         let of_events = span.events.iter().flat_map(|event| &event.attributes);
         for (_, value) in span.attributes.iter().chain(of_events) {
             match value {
@@ -60,6 +61,8 @@ impl Cleaner {
             *name = clean(name);
         }
         span.failed.iter_mut().for_each(|words| *words = clean(words));
+        // Half of a state would be none.
+        span.trace_state.take_if(|state| matches!((self.redact)(state), Cow::Owned(_)));
         let of_events = span.events.iter_mut().flat_map(|event| &mut event.attributes);
         for (_, value) in span.attributes.iter_mut().chain(of_events) {
             match value {

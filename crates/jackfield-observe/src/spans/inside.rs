@@ -9,7 +9,7 @@ use jackfield_api::conversation::ItemOutcome;
 use jackfield_api::tool::{Hook, HookStatus};
 use jackfield_api::{Event, ItemId, MessageId};
 
-use super::open::{Key, Room};
+use super::open::{Key, Place, Room};
 use super::{HAPPENINGS, Source, Spans, TURNS, facts};
 use crate::span::{Attribute, Parent, Span, SpanEvent, Value, names};
 
@@ -107,6 +107,7 @@ impl Spans {
             said,
             failed: None,
             trace_id: open.span.trace_id,
+            trace_state: open.span.trace_state.clone(),
         };
         if let Some(payloads) = self.payloads {
             payloads.put(&mut answer, event.at, source, None, self.redact);
@@ -154,12 +155,15 @@ impl Spans {
     ) -> (Option<Key>, Span) {
         let inside = self.scope(event);
         let outer = inside.as_ref().and_then(|key| self.forest.place(key));
-        let trace_id = outer.map_or_else(|| self.seed.trace(TURNS | event.seq.0), |(trace, _)| trace);
-        let parent = outer.map_or(Parent::None, |(_, span)| Parent::Ours(span));
+        let (trace_id, trace_state, parent) = match outer {
+            Some(Place { trace_id, trace_state, span_id }) => (trace_id, trace_state, Parent::Ours(span_id)),
+            None => (self.seed.trace(TURNS | event.seq.0), None, Parent::None),
+        };
         let Room { attributes: mut known, events, said } = self.forest.room();
         known.extend(attributes);
         let span = Span {
             trace_id,
+            trace_state,
             span_id: self.seed.span(event.seq.0),
             parent,
             name,
@@ -175,7 +179,7 @@ impl Spans {
 
     fn scope(&self, event: &Event) -> Option<Key> {
         let subagent =
-            event.parent_tool_call_id.clone().map(Key::Tool).filter(|key| self.forest.place(key).is_some());
+            event.parent_tool_call_id.clone().map(Key::Tool).filter(|key| self.forest.has_place(key));
         subagent.or_else(|| self.forest.contains(&Key::Turn).then_some(Key::Turn))
     }
 

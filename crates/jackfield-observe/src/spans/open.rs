@@ -3,6 +3,8 @@
 //! The one rule it keeps: a span that closes closes first what is inside of it, so parents contain their children. Only
 //! what a tool call began in the background goes on without it, and ends with its task.
 
+use std::sync::Arc;
+
 use jackfield_api::{ItemId, PendingId, Timestamp, ToolCallId};
 
 use super::clean::Cleaner;
@@ -39,7 +41,15 @@ pub(super) struct Open {
 struct Task {
     call: Key,
     /// Where the call stands in its trace, if it is over.
-    left: Option<(TraceId, SpanId)>,
+    left: Option<Place>,
+}
+
+/// Where a span stands in a trace.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) trace_id: TraceId,
+    pub(super) trace_state: Option<Arc<str>>,
+    pub(super) span_id: SpanId,
 }
 
 /// Room for what is known of a span, for what happens in it, and for what is said.
@@ -97,11 +107,19 @@ impl Forest {
         self.open.iter().any(|open| open.inside.as_ref() == Some(key))
     }
 
-    /// Where a span stands that others may be inside of: it is open, or a call whose task goes on.
-    pub(super) fn place(&self, key: &Key) -> Option<(TraceId, SpanId)> {
+    /// Whether others may be inside of a span: it is open, or a call whose task goes on.
+    pub(super) fn has_place(&self, key: &Key) -> bool {
+        self.contains(key) || self.left(key).is_some()
+    }
+
+    /// Where such a span stands.
+    pub(super) fn place(&self, key: &Key) -> Option<Place> {
         let open = self.open.iter().rev().find(|open| open.key == *key);
-        let left = || self.tasks.iter().find(|task| task.call == *key).and_then(|task| task.left);
-        open.map(|open| (open.span.trace_id, open.span.span_id)).or_else(left)
+        open.map(Open::place).or_else(|| self.left(key).cloned())
+    }
+
+    fn left(&self, key: &Key) -> Option<&Place> {
+        self.tasks.iter().find(|task| task.call == *key)?.left.as_ref()
     }
 
     /// An open tool call has a task.
@@ -209,6 +227,11 @@ impl Forest {
 }
 
 impl Open {
+    fn place(&self) -> Place {
+        let Span { trace_id, ref trace_state, span_id, .. } = self.span;
+        Place { trace_id, trace_state: trace_state.clone(), span_id }
+    }
+
     pub(super) fn say(&mut self, name: &'static str, value: impl Into<Value>) {
         self.span.attributes.push((name, value.into()));
     }

@@ -148,6 +148,7 @@ mod tests {
     fn span() -> Span {
         Span {
             trace_id: TraceId(1),
+            trace_state: None,
             span_id: SpanId(1),
             parent: Parent::None,
             name: "span".into(),

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jackfield_api::{Body, Event, ItemId, Timestamp, ToolCallId, codec};
 use jackfield_core::Transcript;
 use jackfield_observe::span::names;
-use jackfield_observe::{Parent, Payloads, Sampled, Seed, Source, Span, Spans, TraceParent, Value};
+use jackfield_observe::{
+    Parent, Payloads, Sampled, Seed, Source, Span, Spans, TraceContext, TraceParent, Value,
+};
 use proptest::prelude::*;
 
 use crate::recordings;
@@ -160,8 +162,9 @@ fn a_prompt_of_a_client_goes_on_with_the_clients_trace() {
     let turn = recording.events.iter().find_map(|event| event.turn).unwrap();
     for sampled in [Sampled::Yes, Sampled::No] {
         let mut machine = machine();
-        machine.prompted(uuid.clone().unwrap(), TraceParent { sampled, ..parent });
-        let place = machine.place(turn, uuid.as_ref());
+        let given = TraceContext { parent: TraceParent { sampled, ..parent }, state: None };
+        machine.prompted(uuid.clone().unwrap(), given);
+        let place = machine.place(turn, uuid.as_ref()).parent;
         for event in &recording.events {
             machine.see(event, &mut ());
         }

@@ -16,6 +16,8 @@ const CLIENT: &str = "x-jackfield-client";
 
 /// The header with the place in a trace that a prompt's turn is to be a part of.
 const TRACE_PARENT: &str = "traceparent";
+/// The header with what others noted beside it; there may be several.
+const TRACE_STATE: &str = "tracestate";
 
 /// Give a command; the answer comes when it is done.
 #[utoipa::path(
@@ -24,6 +26,7 @@ const TRACE_PARENT: &str = "traceparent";
     params(
         ("x-jackfield-client" = Option<String>, Header, description = "A name for people, at most 80 characters"),
         ("traceparent" = Option<String>, Header, description = "The W3C's place in a trace, for a prompt's turn"),
+        ("tracestate" = Option<String>, Header, description = "What others noted beside it"),
     ),
     responses(
         (status = 200, description = "It was done: the frame `accepted`", body = ref("#/components/schemas/AcceptedFrame")),
@@ -38,7 +41,9 @@ pub(crate) async fn command(
 ) -> Result<Json<ServerFrame>, Refusal> {
     let name = headers.get(CLIENT).and_then(|name| name.to_str().ok()).map(str::trim).unwrap_or_default();
     let parent = headers.get(TRACE_PARENT).and_then(|parent| parent.to_str().ok());
-    let client = Client::new(caller.name(name), caller.scope).traced(parent);
+    let states: Vec<&str> =
+        headers.get_all(TRACE_STATE).iter().filter_map(|state| state.to_str().ok()).collect();
+    let client = Client::new(caller.name(name), caller.scope).traced(parent, Some(&states.join(",")));
     let id = given.id.clone();
     let host = server.host.clone();
     // What was begun is done, also when the caller has gone; it may ask again with the same id.

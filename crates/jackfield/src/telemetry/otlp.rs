@@ -67,6 +67,9 @@ pub(super) fn write_span(span: &Span, out: &mut Vec<u8>) {
     write_nested(2, out, |out| {
         write_held(1, &span.trace_id.0.to_be_bytes(), out);
         write_held(2, &span.span_id.0.to_be_bytes(), out);
+        if let Some(state) = &span.trace_state {
+            write_text(3, state, out);
+        }
         if let Some(parent) = parent {
             write_held(4, &parent.0.to_be_bytes(), out);
         }
@@ -281,6 +284,7 @@ mod tests {
     fn spans() -> Vec<Span> {
         let span = |parent, failed: Option<String>, length: usize| Span {
             trace_id: TraceId(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c),
+            trace_state: (length % 2 == 1).then(|| "a=1".into()),
             span_id: SpanId(7),
             parent,
             name: "streamjson.prompt".into(),
@@ -350,6 +354,7 @@ mod tests {
         };
         official::Span {
             trace_id: span.trace_id.0.to_be_bytes().to_vec(),
+            trace_state: span.trace_state.as_deref().unwrap_or_default().to_owned(),
             span_id: span.span_id.0.to_be_bytes().to_vec(),
             parent_span_id,
             flags: 1 | official::SpanFlags::ContextHasIsRemoteMask as u32 | remote,

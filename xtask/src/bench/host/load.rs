@@ -208,7 +208,7 @@ impl Control {
         self.given += 1;
         // A repeated id would be answered as before and done no more, also for another process.
         let id = format!("load-{}-{}", std::process::id(), self.given);
-        let given = GivenCommand { id, session_id, command, traceparent: None };
+        let given = GivenCommand { id, session_id, command, traceparent: None, tracestate: None };
         self.connection.say(&ClientFrame::Command(Box::new(given))).await
     }
 

@@ -240,8 +240,8 @@ impl Task {
             _ => Effect::None,
         };
         if let Command::Prompt(prompt) = &command {
-            if let (Some(parent), Some(observed)) = (client.trace, &mut self.observed) {
-                observed.prompted(&prompt.uuid, parent);
+            if let (Some(given), Some(observed)) = (client.trace.clone(), &mut self.observed) {
+                observed.prompted(&prompt.uuid, given);
             }
             self.keep_prompt(prompt);
         }

@@ -9,7 +9,7 @@ use jackfield_api::snapshot::SessionState;
 use jackfield_api::socket::Scope;
 use jackfield_api::trouble::Error;
 use jackfield_api::{TurnNumber, Uuid};
-use jackfield_observe::TraceParent;
+use jackfield_observe::TraceContext;
 use jackfield_sdk::{Pace, Session, StartError, Trust};
 use tokio::time::Instant;
 
@@ -36,15 +36,15 @@ impl Task {
     }
 
     /// The place in a trace of the turn that the run to be started begins with.
-    fn place_of_next(&mut self) -> Option<TraceParent> {
+    fn place_of_next(&mut self) -> Option<TraceContext> {
         let Run::Starting(waiting) = &self.run else { return None };
         let observed = self.observed.as_mut()?;
         let prompt = waiting.iter().find_map(|(client, command, _)| match command {
-            Command::Prompt(prompt) => Some((client.trace, &prompt.uuid)),
+            Command::Prompt(prompt) => Some((client.trace.clone(), &prompt.uuid)),
             _ => None,
         });
-        if let Some((Some(parent), uuid)) = prompt {
-            observed.prompted(uuid, parent);
+        if let Some((Some(given), uuid)) = &prompt {
+            observed.prompted(uuid, given.clone());
         }
         let turn = TurnNumber(self.book.record.summary.turn.map_or(1, |turn| turn.0.saturating_add(1)));
         observed.place(turn, prompt.map(|(_, uuid)| uuid))

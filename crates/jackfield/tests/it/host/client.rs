@@ -227,7 +227,13 @@ impl Socket {
 }
 
 pub(crate) fn given(session_id: Option<&SessionId>, command: impl Into<Command>) -> GivenCommand {
-    GivenCommand { id: new_id(), session_id: session_id.cloned(), command: command.into(), traceparent: None }
+    GivenCommand {
+        id: new_id(),
+        session_id: session_id.cloned(),
+        command: command.into(),
+        traceparent: None,
+        tracestate: None,
+    }
 }
 
 pub(crate) fn prompt(text: &str) -> Prompt {

@@ -33,6 +33,7 @@ class Collector(BaseHTTPRequestHandler):
                         "service": attributes(resource.resource.attributes).get("service.name"),
                         "scope": scope.scope.name,
                         "trace": span.trace_id.hex(),
+                        "state": span.trace_state,
                         "id": span.span_id.hex(),
                         "parent": span.parent_span_id.hex(),
                         "name": span.name,

@@ -20,6 +20,7 @@ pub(super) struct Arrived {
     pub(super) service: Option<String>,
     pub(super) scope: String,
     pub(super) trace: String,
+    pub(super) state: String,
     pub(super) id: String,
     pub(super) parent: String,
     pub(super) name: String,

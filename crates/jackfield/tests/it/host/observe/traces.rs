@@ -424,13 +424,16 @@ async fn a_trace_goes_through(over: Over) {
         Traced::begin(NEWER_VERSION, replies).await;
     let traceparent = format!("00-{TRACE}-{CALLER}-01");
     let command = given(Some(&id), prompt("go"));
+    let state = "vendor=1,other@them=2";
     if over == Over::Socket {
-        let command = GivenCommand { traceparent: Some(traceparent), ..command };
+        let command =
+            GivenCommand { traceparent: Some(traceparent), tracestate: Some(state.to_owned()), ..command };
         socket.send(&ClientFrame::Command(Box::new(command.clone()))).await;
         socket.answer(&command.id).await.unwrap();
     } else {
         let body = serde_json::to_string(&command).unwrap();
-        let header = format!("traceparent: {traceparent}\r\n");
+        let header =
+            format!("traceparent: {traceparent}\r\ntracestate: vendor=1\r\ntracestate: other@them=2\r\n");
         let (status, answer) = ask_with(&place, "POST /api/commands", &header, &body).await;
         assert_eq!(status, 200, "{answer}");
     }
@@ -439,17 +442,21 @@ async fn a_trace_goes_through(over: Over) {
     check(&collector.spans, CALLER, &[]);
     let turn = collector.spans.iter().find(|span| span.name == "streamjson.prompt").unwrap().clone();
     assert_eq!((turn.trace.as_str(), turn.parent.as_str()), (TRACE, CALLER));
-    assert!(collector.spans.iter().all(|span| span.trace == TRACE));
+    assert!(collector.spans.iter().all(|span| span.trace == TRACE && span.state == state));
     let environment = std::fs::read(format!("/proc/{}/environ", cli(&place))).unwrap();
-    let told = format!("TRACEPARENT=00-{TRACE}-{}-01", turn.id);
-    assert!(environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes()), "no {told}");
+    for told in [format!("TRACEPARENT=00-{TRACE}-{}-01", turn.id), format!("TRACESTATE={state}")] {
+        assert!(
+            environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes()),
+            "no {told}"
+        );
+    }
 
     // The next turn belongs to nobody, and begins a trace of its own.
     socket.give(Some(&id), prompt("again")).await.unwrap();
     socket.completed(&id).await;
     collector.until("streamjson.prompt", 2).await;
     let next = collector.spans.iter().rfind(|span| span.name == "streamjson.prompt").unwrap();
-    assert!(next.parent.is_empty() && next.trace != TRACE, "{next:?}");
+    assert!(next.parent.is_empty() && next.trace != TRACE && next.state.is_empty(), "{next:?}");
     assert!(server.stop().await.success());
 }
 
