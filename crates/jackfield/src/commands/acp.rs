@@ -18,9 +18,9 @@ use jackfield_acp::{Log, Options, ServeError, serve};
 use jackfield_client::Client;
 use jackfield_sdk::Environment;
 use thiserror::Error;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::run::reach::{HostFailure, Reached};
+use super::signals::Signals;
 use crate::config::{self, Config, Flags};
 use crate::failure::{Exit, Failure};
 
@@ -103,7 +103,7 @@ impl Acp {
 }
 
 async fn at_work(config: Config, environment: Environment, log: Log) -> Result<ExitCode, Failure> {
-    let asked_to_end = end_signals().map_err(AcpFailure::Signals)?;
+    let mut signals = Signals::new().map_err(AcpFailure::Signals)?;
     let input = io::stdin().as_fd().try_clone_to_owned().map(File::from).map_err(AcpFailure::Pipes)?;
     let output = io::stdout().as_fd().try_clone_to_owned().map(File::from).map_err(AcpFailure::Pipes)?;
     let options = Options { version: env!("CARGO_PKG_VERSION").to_owned(), login: login_words(), log };
@@ -111,7 +111,7 @@ async fn at_work(config: Config, environment: Environment, log: Log) -> Result<E
     let reach = reach(config, environment, Arc::clone(&held));
     let served = tokio::select! {
         served = serve(options, reach, input, output) => served,
-        () = asked_to_end => Ok(()),
+        () = signals.next() => Ok(()),
     };
     let reached = held.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(reached) = reached {
@@ -151,17 +151,4 @@ fn login(config: &Config) -> Result<ExitCode, AcpFailure> {
     let status =
         started.map_err(|source| AcpFailure::Login { program: program.display().to_string(), source })?;
     Ok(if status.success() { ExitCode::SUCCESS } else { Exit::Failed.into() })
-}
-
-fn end_signals() -> io::Result<impl Future<Output = ()>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    })
 }

@@ -16,6 +16,7 @@ mod replay;
 mod run;
 mod serve;
 mod sessions;
+mod signals;
 mod speech;
 mod top;
 mod transcribe;
@@ -95,7 +96,7 @@ impl Command {
             Self::Devices(devices) => devices.run()?,
             Self::Run(run) => return run.run(),
             Self::Sessions(sessions) => return sessions.run(),
-            Self::Top(top) => top.run()?,
+            Self::Top(top) => return top.run(),
             Self::Speech(speech) => speech.run()?,
             Self::Transcribe(transcribe) => transcribe.run()?,
             Self::Ide(ide) => return ide.run(),

@@ -14,7 +14,6 @@ mod own_lines;
 mod printer;
 mod prompt;
 pub(crate) mod reach;
-mod signals;
 mod trust;
 
 use std::env;
@@ -41,9 +40,9 @@ use self::engine::{Engine, Found};
 use self::own_lines::OwnLines;
 use self::printer::{Form, Printer};
 use self::reach::{HostFailure, Reached};
-use self::signals::Signals;
 use self::trust::{Decided, Lasting};
 use super::sessions::choice;
+use super::signals::Signals;
 use crate::config::{self, Config, Flags};
 use crate::failure::{Exit, Failure};
 

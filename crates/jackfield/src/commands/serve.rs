@@ -19,9 +19,9 @@ use jackfield_server::{
     Board, Listen, NoSecret, ServeError, Serving, ServingMetrics, Transport, serve, serve_metrics,
 };
 use thiserror::Error;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::commands::ide::IdeFailure;
+use crate::commands::signals::Signals;
 use crate::commands::speech;
 use crate::config::{self, Config, Flags, Tls};
 use crate::failure::{Exit, Failure};
@@ -338,28 +338,6 @@ impl Browser {
         if self == Self::Opened {
             // The link is printed; a browser that does not open is no failure.
             let _ = jackfield_server::doorstep(folder, link).and_then(open::that_detached);
-        }
-    }
-}
-
-/// The signals that ask for the end.
-struct Signals {
-    all: [Signal; 3],
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        let [interrupt, terminate, hangup] =
-            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-        Ok(Self { all: [interrupt?, terminate?, hangup?] })
-    }
-
-    async fn next(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.all;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
         }
     }
 }

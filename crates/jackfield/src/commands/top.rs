@@ -1,9 +1,11 @@
 //! `jackfield top`: all sessions of the running host, live, in a terminal.
 //!
-//! It looks, and answers or interrupts when it is told to; everything it shows is a function of the [`model`]. The one
-//! rule it keeps: the terminal is given back as it was, however it ends.
+//! It looks, and answers or interrupts when it is told to; everything it shows is a function of the [`model`]. Keys are
+//! heard whatever the host does: what it is asked for is waited for beside everything else. The one rule it keeps: the
+//! terminal is given back as it was, however it ends.
 
 mod answering;
+mod beside;
 mod model;
 mod pulse;
 mod seen;
@@ -11,6 +13,7 @@ mod view;
 
 use std::env;
 use std::io::{self, IsTerminal as _};
+use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -22,8 +25,10 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers
 use thiserror::Error;
 use tokio::sync::mpsc;
 
+use crate::commands::signals::Signals;
 use crate::config::{self, Flags};
 use crate::failure::{Exit, Failure};
+use beside::Beside;
 use model::{Asked, Model};
 use pulse::Pulses;
 use seen::Seen;
@@ -61,6 +66,8 @@ pub(crate) enum TopFailure {
     NoTerminal,
     #[error("cannot use the terminal: {0}")]
     Terminal(#[source] io::Error),
+    #[error("cannot listen to signals: {0}")]
+    Signals(#[source] io::Error),
 }
 
 impl TopFailure {
@@ -68,20 +75,22 @@ impl TopFailure {
         match self {
             Self::NoHost => "start one with `jackfield serve`, or name its folder with `--data`",
             Self::Client(_) => "see whether the host still runs",
-            Self::NoTerminal | Self::Terminal(_) => "`jackfield sessions` lists sessions without a terminal",
+            Self::NoTerminal | Self::Terminal(_) | Self::Signals(_) => {
+                "`jackfield sessions` lists sessions without a terminal"
+            }
         }
     }
 
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NoHost | Self::NoTerminal => Exit::Usage,
-            Self::Client(_) | Self::Terminal(_) => Exit::Failed,
+            Self::Client(_) | Self::Terminal(_) | Self::Signals(_) => Exit::Failed,
         }
     }
 }
 
 impl Top {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let environment: Environment = env::vars_os().collect();
         let config = config::load(&self.flags, &environment)?.config;
         let data = config.data_folder()?.to_owned();
@@ -100,16 +109,25 @@ impl Top {
         });
         // The thread that waits for keys is not waited for.
         runtime.shutdown_background();
-        Ok(ended?)
+        Ok(ended?.into())
     }
 }
 
 /// Shows and does what is asked until it is enough. The terminal is as it was afterwards.
-async fn watch(host: &Client) -> Result<(), TopFailure> {
+async fn watch(host: &Client) -> Result<Exit, TopFailure> {
+    // Before anything of the terminal is changed.
+    let mut signals = Signals::new().map_err(TopFailure::Signals)?;
     let mut terminal = ratatui::try_init().map_err(TopFailure::Terminal)?;
-    let shown = show(host, &mut terminal).await;
+    let shown = tokio::select! {
+        shown = show(host, &mut terminal) => shown.map(|()| Exit::Done),
+        () = signals.next() => Ok(Exit::Interrupted),
+    };
     let restored = ratatui::try_restore().map_err(TopFailure::Terminal);
-    shown.and(restored)
+    match shown {
+        // A terminal that is gone, which is what one of the signals says, cannot be given back.
+        Ok(Exit::Interrupted) => Ok(Exit::Interrupted),
+        shown => shown.and_then(|exit| restored.map(|()| exit)),
+    }
 }
 
 async fn show(host: &Client, terminal: &mut ratatui::DefaultTerminal) -> Result<(), TopFailure> {
@@ -117,6 +135,8 @@ async fn show(host: &Client, terminal: &mut ratatui::DefaultTerminal) -> Result<
     let mut pulses = Pulses::new(host.clone());
     let mut watching = host.watch();
     let mut keys = keys();
+    let mut looking = Beside::nothing();
+    let mut doing = Beside::<Result<(), ClientError>>::nothing();
     let mut tick = tokio::time::interval(EVERY);
     let mut picture = tokio::time::interval(PICTURE);
     for interval in [&mut tick, &mut picture] {
@@ -134,9 +154,16 @@ async fn show(host: &Client, terminal: &mut ratatui::DefaultTerminal) -> Result<
                 None => return Ok(()),
             },
             _ = tick.tick() => {
-                seen.processes = host.processes().await?;
+                let host = host.clone();
+                looking.begin(async move { host.processes().await });
                 seen.rates = pulses.look(seen.sessions(), now());
             }
+            processes = looking.done() => {
+                seen.processes = processes?;
+                changed = true;
+                continue;
+            }
+            came = doing.done() => model.told(came.err().map(|error| error.to_string())),
             _ = picture.tick(), if changed => {}
             key = keys.recv() => match key {
                 Some(Key::Typed(code)) => {
@@ -144,8 +171,7 @@ async fn show(host: &Client, terminal: &mut ratatui::DefaultTerminal) -> Result<
                         if asked == Asked::End {
                             return Ok(());
                         }
-                        let came = act(host, asked).await;
-                        model.told(came.err().map(|error| error.to_string()));
+                        doing.begin(act(host.clone(), asked));
                     }
                 }
                 Some(Key::Other) => {}
@@ -164,7 +190,7 @@ fn now() -> Timestamp {
 }
 
 /// Does what was asked.
-async fn act(host: &Client, asked: Asked) -> Result<(), ClientError> {
+async fn act(host: Client, asked: Asked) -> Result<(), ClientError> {
     match asked {
         Asked::End => Ok(()),
         Asked::Interrupt(id) => host.command(Some(&id), Interrupt {}).await.map(drop),

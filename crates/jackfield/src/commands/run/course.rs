@@ -23,7 +23,7 @@ use super::dialog::{Dialog, Heard};
 use super::engine::{Engine, Leave, Orders, Told};
 use super::outcome::{Outcome, Stopped};
 use super::printer::Printer;
-use super::signals::Signals;
+use crate::commands::signals::Signals;
 use crate::failure::Failure;
 
 /// How often the line of progress is drawn.

@@ -12,8 +12,8 @@ use jackfield_client::{Client, Verdict};
 
 use super::console::{Console, Weight};
 use super::reach::HostFailure;
-use super::signals::Signals;
 use super::{AgentName, Ask, Run, RunFailure};
+use crate::commands::signals::Signals;
 use crate::failure::Failure;
 use crate::readable::page::{BOLD, DIM, PLAIN, Page, RED, YELLOW};
 

@@ -1,7 +1,7 @@
 //! What the view shows, and what keys mean.
 //!
-//! Plain values: no terminal, no clock, no host. The one rule it keeps: a key means the session and the question that
-//! are seen when it is pressed, and nothing that came in between.
+//! Plain values: no terminal, no clock, no host. One thing is done at a time. The one rule it keeps: a key means the
+//! session and the question that are seen when it is pressed, and nothing that came in between.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +20,8 @@ pub(super) struct Model {
     pub(super) rows: Vec<Row>,
     /// The chosen session.
     pub(super) chosen: Option<SessionId>,
+    /// What is being done.
+    pub(super) underway: Option<&'static str>,
     /// Why the last thing was not done.
     pub(super) trouble: Option<String>,
     /// The question that answers were chosen of, and these.
@@ -92,6 +94,7 @@ impl Model {
 
     /// What was done, or why not.
     pub(super) fn told(&mut self, trouble: Option<String>) {
+        self.underway = None;
         self.trouble = trouble;
     }
 
@@ -107,7 +110,14 @@ impl Model {
             KeyCode::Char('q') | KeyCode::Esc => return Some(Asked::End),
             KeyCode::Down | KeyCode::Char('j') => self.choose(1),
             KeyCode::Up | KeyCode::Char('k') => self.choose(-1),
-            KeyCode::Char('i') => return self.chosen().map(|(_, row)| Asked::Interrupt(row.id.clone())),
+            // What it would mean is not seen: there stands what is being done.
+            _ if self.underway.is_some() => {}
+            KeyCode::Char('i') => {
+                let (_, row) = self.chosen()?;
+                let id = row.id.clone();
+                self.underway = Some("interrupting …");
+                return Some(Asked::Interrupt(id));
+            }
             key => return self.answer(key),
         }
         None
@@ -136,7 +146,10 @@ impl Model {
         let begun = self.answering.take().filter(|(of, asked, _)| (of, *asked) == (&id, pending_id));
         let mut answering = begun.map_or_else(Answering::default, |(_, _, answering)| answering);
         match answering.hear(&request, key) {
-            Heard::Verdict(verdict) => return Some(Asked::Answer(id, Answer { pending_id, verdict })),
+            Heard::Verdict(verdict) => {
+                self.underway = Some("answering …");
+                return Some(Asked::Answer(id, Answer { pending_id, verdict }));
+            }
             Heard::Nothing => {}
             Heard::Not(why) => self.trouble = Some(why.to_owned()),
         }
@@ -280,6 +293,7 @@ pub(super) mod tests {
                 panic!("no answer");
             };
             assert_eq!((id.as_str(), pending_id), ("asks", PendingId(7)));
+            model.told(None);
             verdict
         };
         assert_eq!(verdict('a'), Verdict::Allow(Allow::default()));
@@ -287,6 +301,7 @@ pub(super) mod tests {
         assert_eq!(model.key(KeyCode::Down), None);
         assert_eq!(model.key(KeyCode::Char('a')), None, "there is no question");
         assert_eq!(model.key(KeyCode::Char('i')), Some(Asked::Interrupt("runs".into())));
+        model.told(None);
         assert_eq!(model.key(KeyCode::Char('q')), Some(Asked::End));
         for _ in 0..10 {
             model.key(KeyCode::Down);
@@ -296,6 +311,23 @@ pub(super) mod tests {
             model.key(KeyCode::Up);
         }
         assert_eq!(model.chosen().unwrap().1.id.as_str(), "asks");
+    }
+
+    #[test]
+    fn one_thing_is_done_at_a_time_and_its_trouble_is_told() {
+        let mut model = model();
+        assert!(matches!(model.key(KeyCode::Char('a')), Some(Asked::Answer(..))));
+        assert_eq!(model.underway, Some("answering …"));
+        for key in ['a', 'd', 'i', '1'] {
+            assert_eq!(model.key(KeyCode::Char(key)), None, "{key} is not heard now");
+        }
+        assert_eq!(model.key(KeyCode::Down), None);
+        assert_eq!(model.chosen().unwrap().1.id.as_str(), "runs", "others can be looked at meanwhile");
+        assert_eq!(model.key(KeyCode::Char('q')), Some(Asked::End));
+        model.told(Some("no".to_owned()));
+        assert_eq!((model.underway, model.trouble.as_deref()), (None, Some("no")));
+        assert!(matches!(model.key(KeyCode::Char('i')), Some(Asked::Interrupt(_))));
+        assert_eq!((model.underway, model.trouble.as_deref()), (Some("interrupting …"), None));
     }
 
     #[test]

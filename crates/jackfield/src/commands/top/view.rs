@@ -84,8 +84,11 @@ fn line(row: &Row) -> TableRow<'static> {
     TableRow::new(cells)
 }
 
-/// What is asked, or why it could not be answered, and below it what may be chosen.
+/// What is being done; or what is asked, or why it could not be answered, and below it what may be chosen.
 fn question(model: &Model) -> Vec<Line<'static>> {
+    if let Some(underway) = model.underway {
+        return vec![Line::styled(underway, Style::new().fg(Color::Yellow))];
+    }
     let mut words = model.question().into_iter();
     let asked = words.next().map(|asked| (format!("? {}", plain(&asked)), Color::Yellow));
     let trouble = model.trouble.as_ref().map(|trouble| (plain(trouble), Color::Red));
@@ -124,6 +127,7 @@ mod tests {
     use jackfield_api::snapshot::SessionState;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+    use ratatui::crossterm::event::KeyCode;
 
     use super::super::model::tests::{model, question as asked, session};
     use super::*;
@@ -179,6 +183,14 @@ mod tests {
         let mut model = model();
         model.told(Some("question 7 is no longer open".to_owned()));
         assert!(screen(&model).contains("\"question 7 is no longer open"));
+    }
+
+    #[test]
+    fn what_is_being_done_stands_where_the_question_was() {
+        let mut model = model();
+        model.key(KeyCode::Char('a'));
+        let screen = screen(&model);
+        assert!(screen.contains("\"answering … ") && !screen.contains("? Write"), "{screen}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,11 @@ use jackfield_api::permission::PermissionOutcome;
 use jackfield_api::{Body, SessionId};
 use jackfield_testkit::api::Reply;
 use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
+use jackfield_testkit::processes;
 use rustix::fs::{Mode, OFlags, open};
+use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::json;
 
 use super::super::client::{Socket, prompt};
@@ -65,6 +67,8 @@ struct Screen {
     cells: Vec<Vec<char>>,
     at: (usize, usize),
     rest: Vec<u8>,
+    /// How the terminal was at first.
+    before: Termios,
 }
 
 impl Screen {
@@ -80,6 +84,7 @@ impl Screen {
         command.args(["--ctty", "--wait"]).arg(env!("CARGO_BIN_EXE_jackfield")).arg("top").arg("--data");
         command.arg(&place.data).env_clear().envs(&place.environment).env("TERM", "xterm-256color");
         let near = || Stdio::from(near.try_clone().unwrap());
+        let before = tcgetattr(&far).unwrap();
         let child = command.stdin(near()).stdout(near()).stderr(near()).spawn().unwrap();
         let terminal = File::from(far);
         let (to, read) = mpsc::sync_channel(64);
@@ -92,7 +97,8 @@ impl Screen {
                 }
             }
         });
-        Self { terminal, child, read, cells: vec![vec![' '; COLUMNS]; ROWS], at: (0, 0), rest: Vec::new() }
+        let cells = vec![vec![' '; COLUMNS]; ROWS];
+        Self { terminal, child, read, cells, at: (0, 0), rest: Vec::new(), before }
     }
 
     /// The screen as text.
@@ -111,6 +117,30 @@ impl Screen {
                 Err(error) => panic!("not so: {what} ({error})\n{}", self.text()),
             }
         }
+    }
+
+    /// Waits until the program has ended. The terminal is as it was then: in no other mode, with nothing on a screen of
+    /// its own, and with its cursor.
+    fn ended(mut self) -> ExitStatus {
+        let mut last = Vec::new();
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.read.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(bytes) => last.extend(bytes),
+                // Nobody has the terminal open any more.
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    self.child.kill().unwrap();
+                    panic!("it does not end");
+                }
+            }
+        }
+        let status = self.child.wait().unwrap();
+        let last = String::from_utf8_lossy(&last);
+        assert!(last.contains("\u{1b}[?1049l") && last.contains("\u{1b}[?25h"), "{status}: {last:?}");
+        let modes = |of: &Termios| (of.input_modes, of.output_modes, of.control_modes, of.local_modes);
+        assert_eq!(modes(&tcgetattr(&self.terminal).unwrap()), modes(&self.before), "{status}");
+        status
     }
 
     fn types(&mut self, text: &str) {
@@ -205,7 +235,7 @@ async fn sessions_are_seen_answered_and_interrupted_at_a_terminal() {
 
     socket.asked(&id).await;
     let mut screen = tokio::task::spawn_blocking(move || {
-        screen.until("the next question is seen", |text| text.contains("? ") && text.contains("asks"));
+        screen.until("the next question is seen", |text| text.contains("\n? Write"));
         screen
     })
     .await
@@ -215,7 +245,7 @@ async fn sessions_are_seen_answered_and_interrupted_at_a_terminal() {
     let ended = tokio::task::spawn_blocking(move || {
         screen.until("nothing asks any more", |text| text.contains("\nidle  "));
         screen.types("q");
-        screen.child.wait().unwrap()
+        screen.ended()
     });
     assert!(ended.await.unwrap().success());
     assert!(server.stop().await.success());
@@ -288,8 +318,8 @@ async fn a_permission_and_questions(version: &str) {
     for answer in ["Which drink?", "Coffee", "Tea, Coffee"] {
         assert!(told.contains(answer), "{told}");
     }
-    let mut screen = type_at(screen, &[KEYS], "q").await;
-    assert!(tokio::task::spawn_blocking(move || screen.child.wait().unwrap()).await.unwrap().success());
+    let screen = type_at(screen, &[KEYS], "q").await;
+    assert!(tokio::task::spawn_blocking(move || screen.ended()).await.unwrap().success());
     assert!(server.stop().await.success());
 }
 
@@ -301,6 +331,75 @@ async fn a_permission_and_questions_of_the_older_cli_are_answered_at_a_terminal(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_permission_and_questions_of_the_newer_cli_are_answered_at_a_terminal() {
     a_permission_and_questions(NEWER_VERSION).await;
+}
+
+/// What may take its time, away from the threads of others.
+async fn at_the_screen<T: Send + 'static>(
+    screen: Screen,
+    act: impl FnOnce(Screen) -> T + Send + 'static,
+) -> T {
+    tokio::task::spawn_blocking(move || act(screen)).await.unwrap()
+}
+
+/// How long the first turn has run, as the screen has it.
+fn clock(screen: &str) -> Option<String> {
+    screen.lines().nth(2)?.split_whitespace().nth(1).map(str::to_owned)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_heard_while_the_host_stands_still() {
+    let place = Place::demo();
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("edit")).await.unwrap();
+    socket.asked(&id).await;
+    let host = server.id();
+    let screen = at_the_screen(Screen::before(&place), move |mut screen| {
+        screen.until("the question is seen", |text| text.contains("\n? Edit"));
+        processes::signal(host, Signal::STOP);
+        // More than once a second the memory is asked for, and nobody answers.
+        for _ in 0..2 {
+            let before = clock(&screen.text());
+            screen.until("the clock goes on", |text| clock(text) != before);
+        }
+        screen.types("a");
+        screen.until("it is seen what is under way", |text| text.contains("\nanswering …"));
+        processes::signal(host, Signal::CONT);
+        screen.until("the next question is seen", |text| text.contains("\n? Write"));
+        screen
+    });
+    let screen = screen.await;
+    assert_eq!(answered(&mut socket, &id).await, PermissionOutcome::Allowed);
+    let ended = at_the_screen(screen, move |mut screen| {
+        processes::signal(host, Signal::STOP);
+        screen.types("i");
+        screen.until("it is seen what is under way", |text| text.contains("\ninterrupting …"));
+        screen.types("q");
+        screen.ended()
+    });
+    assert!(ended.await.success(), "it ends although the host stands still");
+    let ended = {
+        processes::signal(host, Signal::CONT);
+        server.stop().await
+    };
+    assert!(ended.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_ends_it_and_the_terminal_is_as_it_was() {
+    let place = Place::demo();
+    let server = place.serve().await;
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let status = at_the_screen(Screen::before(&place), move |mut screen| {
+            screen.until("it is shown", |text| text.contains("q end"));
+            processes::signal(screen.child.id(), signal);
+            screen.ended()
+        });
+        assert_eq!(status.await.code(), Some(130), "{signal:?}");
+    }
+    assert!(server.stop().await.success());
 }
 
 #[test]

@@ -5,19 +5,19 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that ask for the end.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     all: [Signal; 3],
 }
 
 impl Signals {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let [interrupt, terminate, hangup] =
             [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
         Ok(Self { all: [interrupt?, terminate?, hangup?] })
     }
 
     /// The next one. Cancel-safe.
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         let [interrupt, terminate, hangup] = &mut self.all;
         tokio::select! {
             _ = interrupt.recv() => {}
