@@ -18,6 +18,8 @@ use jackfield_observe::{Payloads, Span, Tally};
 pub struct Observe {
     /// Where spans go. Without it none are made.
     pub spans: Option<Arc<dyn SpanSink>>,
+    /// Of which turns they are made.
+    pub sampling: Sampling,
     /// How much of what was said goes into spans; nothing if absent.
     pub payloads: Option<Payloads>,
     /// Whether figures are counted.
@@ -28,6 +30,16 @@ pub struct Observe {
     pub debug_folder: Option<PathBuf>,
     /// Whose debug files are written from the beginning.
     pub debug: DebugOf,
+}
+
+/// Of which turns spans are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sampling {
+    /// Of all but those whose caller does not keep the trace.
+    #[default]
+    AsCallers,
+    /// Of all.
+    All,
 }
 
 /// Whether figures are counted.

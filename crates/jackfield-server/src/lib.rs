@@ -37,7 +37,7 @@ pub use access::names::{NoBasePath, NoName};
 pub use access::secret::NoSecret;
 pub use doorstep::doorstep;
 pub use editor::{Board, Full, Proposal};
-pub use metrics::{ServingMetrics, serve_metrics};
+pub use metrics::{MetricsError, ServingMetrics, serve_metrics};
 pub use routes::openapi;
 pub use serving::{Listen, SOCKET, ServeError, Serving, serve};
 pub use speech::{Dictating, Instead};

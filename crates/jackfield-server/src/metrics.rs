@@ -13,12 +13,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use jackfield_host::Host;
+use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::routes::metrics::TEXT;
-use crate::serving::ServeError;
 
 /// A port with figures.
 #[derive(Debug)]
@@ -28,12 +28,28 @@ pub struct ServingMetrics {
     task: JoinHandle<io::Result<()>>,
 }
 
+/// Why figures have no port of their own.
+#[derive(Debug, Error)]
+pub enum MetricsError {
+    /// The address can be reached from other machines, and there is no login.
+    #[error("cannot tell figures on {0}: other machines can reach it")]
+    NotLoopback(SocketAddr),
+    /// The address is not to be had.
+    #[error("cannot tell figures on {address}: {source}")]
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
 /// Tells a host's figures on a loopback address.
-pub async fn serve_metrics(host: Host, address: SocketAddr) -> Result<ServingMetrics, ServeError> {
+pub async fn serve_metrics(host: Host, address: SocketAddr) -> Result<ServingMetrics, MetricsError> {
     if !address.ip().is_loopback() {
-        return Err(ServeError::NotLoopback(address));
+        return Err(MetricsError::NotLoopback(address));
     }
-    let failed = |source| ServeError::Address { address, source };
+    let failed = |source| MetricsError::Address { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let stopping = CancellationToken::new();

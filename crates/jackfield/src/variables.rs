@@ -62,6 +62,14 @@ pub(crate) const OTEL_PROTOCOL: Variable = Variable {
 /// The same, for traces alone.
 pub(crate) const OTEL_TRACES_PROTOCOL: Variable =
     Variable { name: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", meaning: "The same, for traces alone." };
+/// What is sent with them.
+pub(crate) const OTEL_HEADERS: Variable = Variable {
+    name: "OTEL_EXPORTER_OTLP_HEADERS",
+    meaning: "Headers that are sent with them: `name=value`, with commas.",
+};
+/// The same, for traces alone.
+pub(crate) const OTEL_TRACES_HEADERS: Variable =
+    Variable { name: "OTEL_EXPORTER_OTLP_TRACES_HEADERS", meaning: "The same, for traces alone." };
 /// How long a collector may take.
 pub(crate) const OTEL_TIMEOUT: Variable = Variable {
     name: "OTEL_EXPORTER_OTLP_TIMEOUT",
@@ -74,8 +82,16 @@ pub(crate) const OTEL_TRACES_TIMEOUT: Variable =
 pub(crate) const OTEL_SDK_DISABLED: Variable =
     Variable { name: "OTEL_SDK_DISABLED", meaning: "If `true`, no traces are made." };
 /// Which exporter.
-pub(crate) const OTEL_TRACES_EXPORTER: Variable =
-    Variable { name: "OTEL_TRACES_EXPORTER", meaning: "If it is anything but `otlp`, no traces are made." };
+pub(crate) const OTEL_TRACES_EXPORTER: Variable = Variable {
+    name: "OTEL_TRACES_EXPORTER",
+    meaning: "A list, with commas; if `otlp` is not in it, no traces are made.",
+};
+/// Which traces.
+pub(crate) const OTEL_TRACES_SAMPLER: Variable = Variable {
+    name: "OTEL_TRACES_SAMPLER",
+    meaning: "Which traces are made: `parentbased_always_on`, all but those whose caller does not keep them, if not \
+              set; `always_on`, all; `always_off`, none.",
+};
 /// How long spans are gathered.
 pub(crate) const OTEL_SCHEDULE_DELAY: Variable = Variable {
     name: "OTEL_BSP_SCHEDULE_DELAY",
@@ -137,7 +153,7 @@ pub(crate) const VISUAL: Variable =
 pub(crate) const EDITOR: Variable = Variable { name: "EDITOR", meaning: "The same, if `VISUAL` is not set." };
 
 /// All of them, ours first.
-pub(crate) const ALL: [&Variable; 30] = [
+pub(crate) const ALL: [&Variable; 33] = [
     &CONFIG,
     &DATA,
     &LISTEN,
@@ -161,9 +177,12 @@ pub(crate) const ALL: [&Variable; 30] = [
     &OTEL_TRACES_ENDPOINT,
     &OTEL_PROTOCOL,
     &OTEL_TRACES_PROTOCOL,
+    &OTEL_HEADERS,
+    &OTEL_TRACES_HEADERS,
     &OTEL_TIMEOUT,
     &OTEL_TRACES_TIMEOUT,
     &OTEL_TRACES_EXPORTER,
+    &OTEL_TRACES_SAMPLER,
     &OTEL_SDK_DISABLED,
     &OTEL_SCHEDULE_DELAY,
     &OTEL_SERVICE_NAME,

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use jackfield_api::{Event, ItemId, Timestamp, TurnNumber, Uuid};
 use jackfield_observe::tally::Underway;
-use jackfield_observe::{Seed, Source, Spans, Tally, TraceContext};
+use jackfield_observe::{Sampled, Seed, Source, Spans, Tally, TraceContext, TraceParent};
 use jackfield_sdk::{Basket, Basketful};
 
 use super::Answer;
 use super::book::Book;
-use crate::observe::{Figures, Observe, SpanSink};
+use crate::observe::{Figures, Observe, Sampling, SpanSink};
 use crate::redact::redact;
 
 /// One session as it is watched.
@@ -26,6 +26,7 @@ pub(crate) struct Observed {
 struct Traced {
     spans: Spans,
     sink: Arc<dyn SpanSink>,
+    sampling: Sampling,
     /// The lines that events were made of, where what was said goes into spans.
     lines: Option<Aside>,
 }
@@ -72,6 +73,7 @@ impl Observed {
         let traced = observe.spans.as_ref().map(|sink| Traced {
             spans: Spans::new(Seed(uuid::Uuid::new_v4().as_u128()), redact, observe.payloads),
             sink: Arc::clone(sink),
+            sampling: observe.sampling,
             lines: observe.payloads.map(|payloads| Aside {
                 basket: Arc::new(Basket::new(payloads.looked_at())),
                 taken: Basketful::default(),
@@ -100,7 +102,12 @@ impl Observed {
     /// A prompt belongs to somebody else's trace.
     pub(crate) fn prompted(&mut self, prompt: &Uuid, given: TraceContext) {
         if let Some(traced) = &mut self.traced {
-            traced.spans.prompted(prompt.clone(), given);
+            let sampled = match traced.sampling {
+                Sampling::AsCallers => given.parent.sampled,
+                Sampling::All => Sampled::Yes,
+            };
+            let parent = TraceParent { sampled, ..given.parent };
+            traced.spans.prompted(prompt.clone(), TraceContext { parent, ..given });
         }
     }
 

@@ -16,7 +16,8 @@ use jackfield_ide::Ide;
 use jackfield_sdk::Environment;
 use jackfield_server::running::{self, AskError, LinkFor};
 use jackfield_server::{
-    Board, Listen, NoSecret, ServeError, Serving, ServingMetrics, Transport, serve, serve_metrics,
+    Board, Listen, MetricsError, NoSecret, ServeError, Serving, ServingMetrics, Transport, serve,
+    serve_metrics,
 };
 use thiserror::Error;
 
@@ -75,6 +76,10 @@ pub(crate) enum ServeFailure {
     Export(#[from] ExportError),
     #[error(transparent)]
     Log(#[from] LogError),
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    #[error("`metrics.listen` is set, and `metrics.enabled` is off: there would be nothing to tell")]
+    NothingCounted,
     #[error("of `server.certificate` and `server.key` only one is set")]
     HalfCertificate,
 }
@@ -95,6 +100,19 @@ impl ServeFailure {
             ),
             Self::Serve(ServeError::Name(_)) => Some("`server.names` has them"),
             Self::Serve(ServeError::BasePath(_)) => Some("`server.base_path` has it"),
+            Self::Metrics(MetricsError::NotLoopback(_)) => Some(
+                "who asks there needs no login, so `metrics.listen` is an address such as 127.0.0.1:9464; with a \
+                 login figures are at the page's address too",
+            ),
+            Self::Metrics(MetricsError::Address { source, .. })
+                if source.kind() == io::ErrorKind::AddrInUse =>
+            {
+                Some("something else listens there; choose another port for `metrics.listen`")
+            }
+            Self::Metrics(MetricsError::Address { .. }) => {
+                Some("`metrics.listen` has it; 127.0.0.1:9464 is a usual place")
+            }
+            Self::NothingCounted => Some("set `metrics.enabled = true`, or leave `metrics.listen` out"),
             Self::HalfCertificate => Some("a certificate is of no use without its key; set both or none"),
             Self::Serve(ServeError::Socket { .. }) => Some(
                 "the path of a socket can have about 100 characters; choose a shorter folder with `--data`",
@@ -171,6 +189,9 @@ async fn served(
     browser: Browser,
 ) -> Result<ExitCode, Failure> {
     let mut signals = Signals::new().map_err(ServeFailure::Signals)?;
+    if config.metrics.listen.is_some() && !config.metrics.enabled {
+        return Err(ServeFailure::NothingCounted.into());
+    }
     let mut listen = listen(config, &folder)?;
     let board = (!config.ide.folders.is_empty()).then(Board::default);
     listen.editor.clone_from(&board);
@@ -195,6 +216,9 @@ async fn served(
         return Err(ServeFailure::Log(error).into());
     }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), traces = exporting.is_some(), "host begins");
+    if let Some(exporting) = &exporting {
+        exporting.tell();
+    }
     let serving = match serve(host.clone(), listen).await {
         Ok(serving) => serving,
         Err(error) => {
@@ -202,12 +226,12 @@ async fn served(
             return Err(ServeFailure::Serve(error).into());
         }
     };
-    let metrics = match config.metrics.listen.filter(|_| config.metrics.enabled) {
+    let metrics = match config.metrics.listen {
         Some(address) => match serve_metrics(host.clone(), address).await {
             Ok(metrics) => Some(metrics),
             Err(error) => {
                 stopped(serving, host, None, Watched { exporting, metrics: None }).await;
-                return Err(ServeFailure::Serve(error).into());
+                return Err(ServeFailure::Metrics(error).into());
             }
         },
         None => None,

@@ -16,11 +16,12 @@ use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SpanExporter as _;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::ExportError;
+use super::asked::Asked;
 use super::otlp::{Head, write_span};
 use crate::variables;
 
@@ -28,19 +29,18 @@ use crate::variables;
 const WAITING: usize = 16 * 1024 * 1024;
 /// How many bytes of spans are enough to send them.
 const ENOUGH: usize = 512 * 1024;
-/// How long spans are gathered before they are sent, unless the environment says otherwise.
-const GATHERED: Duration = Duration::from_secs(1);
-/// How long a collector may take, unless the environment says otherwise.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the last spans may take when the host ends.
+/// How long all may take that is still to be sent when the host ends.
 const LAST: Duration = Duration::from_secs(5);
 
 /// The export, to be closed.
 #[derive(Debug)]
 pub(crate) struct Exporting {
     queue: Arc<Queue>,
-    close: oneshot::Sender<()>,
+    /// Whether it is to end.
+    closing: watch::Sender<bool>,
     task: JoinHandle<()>,
+    endpoint: String,
+    remarks: Vec<String>,
 }
 
 /// Where sessions leave their spans, which are written there as a collector reads them.
@@ -128,13 +128,9 @@ impl HttpClient for Sender {
 }
 
 /// Begins to export. Must be called inside a runtime.
-pub(super) fn begin(endpoint: &str, environment: &Environment) -> Result<Exporting, ExportError> {
-    let milliseconds = |variable: &variables::Variable| {
-        variable.get(environment).and_then(|text| text.to_str()?.parse().ok()).map(Duration::from_millis)
-    };
-    let patience =
-        milliseconds(&variables::OTEL_TRACES_TIMEOUT).or_else(|| milliseconds(&variables::OTEL_TIMEOUT));
-    let client = HyperClient::with_default_connector(patience.unwrap_or(PATIENCE), None);
+pub(super) fn begin(asked: Asked, environment: &Environment) -> Result<Exporting, ExportError> {
+    let Asked { endpoint, patience, gathered, remarks, .. } = asked;
+    let client = HyperClient::with_default_connector(patience, None);
     let sender = Arc::new(Sender { client, body: Mutex::default() });
     let built = SpanExporter::builder()
         .with_http()
@@ -145,17 +141,18 @@ pub(super) fn begin(endpoint: &str, environment: &Environment) -> Result<Exporti
     let head = Head::new(&resource(environment));
     let room = head.room();
     let queue = Arc::new(Queue { head, room, waiting: Mutex::default(), some: Notify::new() });
-    let (close, closed) = oneshot::channel();
+    let (closing, closed) = watch::channel(false);
+    let endpoint = super::without_secrets(&endpoint);
     let work = Work {
         exporter,
         sender,
-        gathered: milliseconds(&variables::OTEL_SCHEDULE_DELAY).unwrap_or(GATHERED),
+        gathered,
         queue: Arc::clone(&queue),
-        endpoint: super::without_secrets(endpoint),
+        endpoint: endpoint.clone(),
+        sending: 0,
         failing: false,
     };
-    tracing::info!(endpoint = %work.endpoint, "traces are exported");
-    Ok(Exporting { queue, close, task: tokio::spawn(work.run(closed)) })
+    Ok(Exporting { queue, closing, task: tokio::spawn(work.run(closed)), endpoint, remarks })
 }
 
 impl Exporting {
@@ -164,11 +161,19 @@ impl Exporting {
         Arc::<Queue>::clone(&self.queue)
     }
 
-    /// Sends what is left, and ends.
+    /// Tells the log of it, which begins later than the export.
+    pub(crate) fn tell(&self) {
+        tracing::info!(endpoint = %self.endpoint, "traces are exported");
+        for remark in &self.remarks {
+            tracing::warn!("passed over: {remark}");
+        }
+    }
+
+    /// Sends what is left, and ends; what is not taken in time is lost.
     pub(crate) async fn close(self) {
         // If the task is gone there is nothing left to send.
-        let _ = self.close.send(());
-        let _ = timeout(LAST + Duration::from_secs(1), self.task).await;
+        let _ = self.closing.send(true);
+        let _ = self.task.await;
     }
 }
 
@@ -189,21 +194,37 @@ struct Work {
     gathered: Duration,
     queue: Arc<Queue>,
     endpoint: String,
+    /// How many spans are on their way.
+    sending: usize,
     failing: bool,
 }
 
 impl Work {
-    async fn run(mut self, mut closed: oneshot::Receiver<()>) {
+    async fn run(mut self, closed: watch::Receiver<bool>) {
+        let mut closing = closed.clone();
+        let enough = async {
+            over(&mut closing).await;
+            sleep(LAST).await;
+        };
+        tokio::select! {
+            () = self.work(closed) => return,
+            () = enough => {}
+        }
+        let Waiting { count, lost, .. } = self.queue.taken();
+        let lost = self.sending + count + lost;
+        tracing::warn!(endpoint = %self.endpoint, lost, "the last spans were not taken in time");
+    }
+
+    /// Sends spans until it is over, and then what is left.
+    async fn work(&mut self, mut closed: watch::Receiver<bool>) {
         while self.gather(&mut closed).await {
             self.export().await;
         }
-        if timeout(LAST, self.export()).await.is_err() {
-            tracing::warn!(endpoint = %self.endpoint, "the last spans were not taken in time");
-        }
+        self.export().await;
     }
 
     /// Waits until there is something worth sending; says that there will be nothing more.
-    async fn gather(&self, closed: &mut oneshot::Receiver<()>) -> bool {
+    async fn gather(&self, closed: &mut watch::Receiver<bool>) -> bool {
         let gathered = async {
             self.queue.some.notified().await;
             let until = Instant::now() + self.gathered;
@@ -213,7 +234,7 @@ impl Work {
         };
         tokio::select! {
             () = gathered => true,
-            _ = closed => false,
+            () = over(closed) => false,
         }
     }
 
@@ -225,7 +246,9 @@ impl Work {
         let begin = self.queue.head.put(&mut bytes, self.queue.room);
         let bytes = Bytes::from(bytes);
         *lock(&self.sender.body) = bytes.slice(begin..);
+        self.sending = count;
         let sent = self.exporter.export(Vec::new()).await;
+        self.sending = 0;
         *lock(&self.sender.body) = Bytes::new();
         if (ENOUGH..=2 * ENOUGH).contains(&bytes.len()) {
             // More comes, mostly. Nobody else has these any more, so they are not copied.
@@ -240,7 +263,7 @@ impl Work {
             Err(error) if !self.failing => {
                 self.failing = true;
                 let error = super::without_secrets(&error.to_string());
-                tracing::warn!(endpoint = %self.endpoint, error, "spans are not taken; they are lost");
+                tracing::warn!(endpoint = %self.endpoint, error, lost = count, "spans are not taken");
             }
             Err(_) => {}
         }
@@ -248,4 +271,9 @@ impl Work {
             tracing::info!(lost, "spans were lost, because too many waited");
         }
     }
+}
+
+/// Waits until it is to end, or nobody is left who could say so.
+async fn over(closed: &mut watch::Receiver<bool>) {
+    let _ = closed.wait_for(|closed| *closed).await;
 }

@@ -1,5 +1,6 @@
 //! What others see of a host: traces at a collector, figures, debug files, logs; from the real program.
 
+mod asked;
 mod bundle;
 mod canary;
 mod collector;

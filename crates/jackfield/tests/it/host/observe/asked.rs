@@ -1,0 +1,157 @@
+//! What the variables of OpenTelemetry and the options of figures ask for: done, or refused in words that help.
+
+use std::net::TcpListener;
+use std::process::Output;
+
+use jackfield_api::SessionId;
+use jackfield_api::socket::{ClientFrame, GivenCommand};
+use tokio::io::AsyncReadExt as _;
+use tokio::time::timeout;
+
+use super::super::client::{Socket, given, prompt};
+use super::super::server::{PATIENCE, Place, Server};
+use super::collector::Collector;
+
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/// A session whose spans go where the place's environment says.
+async fn begun(place: &Place) -> (Server, Socket, SessionId) {
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    (server, socket, id)
+}
+
+fn log(place: &Place) -> String {
+    std::fs::read_to_string(place.data.join("jackfield.log")).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_understood_is_passed_over_and_stands_in_the_log() {
+    let mut collector = Collector::start().await;
+    let mut place = Place::demo();
+    collector.wanted_by(&mut place);
+    let endpoint = place.environment[ENDPOINT].replace("http://", "HTTP://");
+    for (name, value) in [
+        (ENDPOINT, endpoint.as_str()),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x-test=told,lonely, two words=2"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "-1"),
+        ("OTEL_TRACES_EXPORTER", "otlp, console"),
+        ("OTEL_TRACES_SAMPLER", "traceidratio"),
+    ] {
+        place.environment.insert(name.to_owned(), value.to_owned());
+    }
+    let (server, mut socket, id) = begun(&place).await;
+    socket.give(Some(&id), prompt("hello")).await.unwrap();
+    collector.until("streamjson.prompt", 1).await;
+    assert!(collector.spans.iter().all(|span| span.header.as_deref() == Some("told")));
+    assert!(server.stop().await.success());
+    let log = log(&place);
+    let line = |words: &str| log.lines().find(|line| line.contains(words)).map(str::to_owned);
+    let begins = line("traces are exported").unwrap_or_else(|| panic!("{log}"));
+    assert!(begins.contains(" INFO ") && begins.contains(&endpoint), "{begins}");
+    for name in [
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "OTEL_EXPORTER_OTLP_TIMEOUT",
+        "OTEL_BSP_SCHEDULE_DELAY",
+        "OTEL_TRACES_SAMPLER",
+    ] {
+        assert!(line(name).is_some_and(|line| line.contains(" WARN ")), "{name}: {log}");
+    }
+    assert!(!log.contains("lonely") && !log.contains("two words"), "a header may be a secret: {log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_always_on_callers_are_not_asked_whether_they_keep_a_trace() {
+    let mut collector = Collector::start().await;
+    let mut place = Place::demo();
+    collector.wanted_by(&mut place);
+    place.environment.insert("OTEL_TRACES_SAMPLER".to_owned(), "always_on".to_owned());
+    let (server, mut socket, id) = begun(&place).await;
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let traceparent = Some(format!("00-{trace}-b7ad6b7169203331-00"));
+    let command = GivenCommand { traceparent, ..given(Some(&id), prompt("hello")) };
+    socket.send(&ClientFrame::Command(Box::new(command.clone()))).await;
+    socket.answer(&command.id).await.unwrap();
+    collector.until("streamjson.prompt", 1).await;
+    assert!(collector.spans.iter().all(|span| span.trace == trace));
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_that_never_answers_is_not_waited_for_long_and_the_loss_is_told() {
+    let deaf = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut place = Place::demo();
+    let endpoint = format!("http://{}", deaf.local_addr().unwrap());
+    place.environment.insert(ENDPOINT.to_owned(), endpoint.clone());
+    place.environment.insert("OTEL_BSP_SCHEDULE_DELAY".to_owned(), "0".to_owned());
+    let (server, mut socket, id) = begun(&place).await;
+    socket.give(Some(&id), prompt("hello")).await.unwrap();
+    socket.completed(&id).await;
+    // One request is under way, and more waits behind it.
+    let (mut request, _) = timeout(PATIENCE, deaf.accept()).await.unwrap().unwrap();
+    request.read_u8().await.unwrap();
+    socket.give(Some(&id), prompt("hello")).await.unwrap();
+    socket.completed(&id).await;
+    assert!(server.stop().await.success());
+    let log = log(&place);
+    let told = log.lines().find(|line| line.contains("the last spans were not taken in time"));
+    let told = told.unwrap_or_else(|| panic!("{log}"));
+    assert!(told.contains(" WARN ") && told.contains(&endpoint), "{told}");
+    let lost = told.split(" lost=").nth(1).and_then(|lost| lost.split(' ').next()?.parse::<usize>().ok());
+    // Two turns, each with the moment of its end inside of it.
+    assert!(lost >= Some(4), "{told}");
+}
+
+/// What a host says that does not begin.
+async fn refused(place: &Place, options: &[&str]) -> String {
+    let mut command = place.command();
+    command.args(options).stdout(std::process::Stdio::null());
+    let Output { status, stderr, .. } =
+        timeout(PATIENCE, command.output()).await.expect("it is refused").unwrap();
+    let said = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("\nhint: "), "{said}");
+    said
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_cannot_be_meant_is_refused_at_the_start() {
+    for (endpoint, why) in [
+        ("garbage", "`garbage`: it does not begin with `http://`"),
+        ("127.0.0.1:4318", "`127.0.0.1:4318`: it does not begin with `http://`"),
+        ("http://", "`http://`: it names no host"),
+        ("http://:4318", "`http://:4318`: it names no host"),
+        ("http://127.0.0.1:99999", "`http://127.0.0.1:99999`: its port is none"),
+        ("http://127.0.0.1:otlp", "`http://127.0.0.1:otlp`: its port is none"),
+        ("http://a b", "`http://a b`: it is no address"),
+        ("HTTPS://127.0.0.1:4318", "`HTTPS://127.0.0.1:4318`: only `http` is spoken"),
+    ] {
+        let mut place = Place::demo();
+        place.environment.insert(ENDPOINT.to_owned(), endpoint.to_owned());
+        let said = refused(&place, &[]).await;
+        assert!(said.contains(why), "{endpoint}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_for_figures_that_is_not_to_be_had_is_told_by_its_own_name() {
+    let place = Place::demo();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = format!("metrics.listen={}", taken.local_addr().unwrap());
+    for (options, words) in [
+        (&["--set", taken.as_str()][..], "cannot tell figures on "),
+        (&["--set", "metrics.listen=0.0.0.0:0"], "cannot tell figures on 0.0.0.0:0: "),
+        (
+            &["--set", "metrics.listen=127.0.0.1:0", "--set", "metrics.enabled=false"],
+            "`metrics.listen` is set, and `metrics.enabled` is off",
+        ),
+    ] {
+        let said = refused(&place, options).await;
+        assert!(said.contains(words), "{said}");
+        let hint = said.split("\nhint: ").nth(1).unwrap();
+        assert!(hint.contains("`metrics.") && !hint.contains("--listen") && !hint.contains("tls"), "{said}");
+    }
+}
