@@ -62,19 +62,25 @@ impl DebugFile {
     }
 
     fn open_with(folder: &Path, session: &SessionId, kind: Kind, largest: u64) -> io::Result<Self> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| naming(folder, &error))?;
         let kind = match kind {
             Kind::Raw => "raw",
             Kind::Normalized => "normalized",
         };
         let path = folder.join(format!("{kind}-streamjson-{}.jsonl", plain(session.as_str())));
-        let file = create(&path)?;
-        let written = file.metadata()?.len();
+        let named = |error| naming(&path, &error);
+        let file = create(&path).map_err(named)?;
+        let written = file.metadata().map_err(named)?.len();
         Ok(Self { path, file, held: Vec::new(), written, roomy: 0, largest })
     }
 
     /// Takes whole lines in parts, each line with its newline, and what is said in them: nothing else can be a secret.
     pub(crate) fn take(&mut self, lines: &[&[u8]], said: &[u8]) -> io::Result<Taken> {
+        self.take_in(lines, said).map_err(|error| naming(&self.path, &error))
+    }
+
+    fn take_in(&mut self, lines: &[&[u8]], said: &[u8]) -> io::Result<Taken> {
         let length = lines.iter().map(|part| part.len()).sum();
         self.make_room(length)?;
         let suspect = is_suspect(said);
@@ -82,7 +88,7 @@ impl DebugFile {
             if suspect { self.hold(&redact_lines(part))? } else { self.hold(part)? }
         }
         if length < MUCH {
-            self.flush()?;
+            self.write()?;
             self.let_go();
         }
         Ok(if self.held.is_empty() { Taken::Written } else { Taken::Held })
@@ -92,7 +98,7 @@ impl DebugFile {
     fn make_room(&mut self, length: usize) -> io::Result<()> {
         let used = self.end();
         if used > 0 && used.saturating_add(to_u64(length)) > self.largest {
-            self.flush()?;
+            self.write()?;
             self.let_go();
             fs::rename(&self.path, self.path.with_extension("jsonl.1"))?;
             self.file = create(&self.path)?;
@@ -110,7 +116,7 @@ impl DebugFile {
             bytes = later;
             if filled + now.len() == PIECE {
                 self.take_room();
-                self.flush()?;
+                self.write()?;
             }
         }
         Ok(())
@@ -128,6 +134,10 @@ impl DebugFile {
 
     /// Writes what was held back.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.write().map_err(|error| naming(&self.path, &error))
+    }
+
+    fn write(&mut self) -> io::Result<()> {
         let written = self.file.write_all(&self.held);
         // What could not be written is not tried again: some of it may be there.
         self.written = self.end();
@@ -160,6 +170,11 @@ impl Drop for DebugFile {
         let _ = self.flush();
         self.let_go();
     }
+}
+
+/// The error with what it is about.
+fn naming(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
 
 fn to_u64(length: usize) -> u64 {

@@ -7,6 +7,7 @@ mod asked;
 mod export;
 mod log;
 mod otlp;
+mod warnings;
 
 use std::path::Path;
 
@@ -18,6 +19,7 @@ use thiserror::Error;
 use crate::config::Config;
 pub(crate) use export::Exporting;
 pub(crate) use log::{LOG_FILE, LogError, begin as begin_log};
+pub(crate) use warnings::begin as begin_warnings;
 
 /// Why nothing can be exported as the environment asks.
 #[derive(Debug, Error)]

@@ -3,6 +3,7 @@
 //! Shared by the session's task, by the SDK's task below it, and by whoever switches debug files on and off. The one
 //! rule it keeps: with debug files off it costs one look at a flag.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +17,8 @@ use crate::observe::{DebugOf, Observe};
 
 /// How long a debug file may lack something that nothing followed, while much is said.
 const LATER: Duration = Duration::from_millis(20);
+
+const KINDS: [Kind; 2] = [Kind::Raw, Kind::Normalized];
 
 /// What is known of a session beside its events.
 #[derive(Debug)]
@@ -48,15 +51,12 @@ impl Watcher {
         let files = Files {
             session: session.clone(),
             folder: observe.debug_folder.clone(),
-            on: AtomicBool::new(false),
+            // They are opened with the first line.
+            on: AtomicBool::new(observe.debug == DebugOf::Everybody && observe.debug_folder.is_some()),
             raw: Mutex::default(),
             normalized: Mutex::default(),
         };
-        let watcher = Self { process: AtomicU32::new(0), files: Arc::new(files) };
-        if observe.debug == DebugOf::Everybody {
-            watcher.switch(true);
-        }
-        watcher
+        Self { process: AtomicU32::new(0), files: Arc::new(files) }
     }
 
     /// Whether debug files are written.
@@ -64,19 +64,28 @@ impl Watcher {
         self.files.on.load(Ordering::Relaxed)
     }
 
-    /// Begins or ends the debug files, and says whether they are written now. They are opened with the first line.
-    pub(crate) fn switch(&self, on: bool) -> bool {
-        let on = on && self.files.folder.is_some();
-        if !on && self.debugs() {
-            for kind in [Kind::Raw, Kind::Normalized] {
+    /// Begins the debug files, if they can be written.
+    pub(crate) fn begin(&self) -> io::Result<()> {
+        let open = |kind| self.files.opened(&mut self.files.lock(kind), kind).map(drop);
+        let opened = KINDS.into_iter().try_for_each(open);
+        match opened {
+            Ok(()) => self.files.on.store(true, Ordering::Relaxed),
+            Err(_) => self.end(),
+        }
+        opened
+    }
+
+    /// Ends the debug files.
+    pub(crate) fn end(&self) {
+        if self.debugs() {
+            for kind in KINDS {
                 self.files.flush(kind);
             }
         }
-        self.files.on.store(on, Ordering::Relaxed);
-        if !on {
-            drop((self.files.lock(Kind::Raw).file.take(), self.files.lock(Kind::Normalized).file.take()));
+        self.files.on.store(false, Ordering::Relaxed);
+        for kind in KINDS {
+            self.files.lock(kind).file = None;
         }
-        on
     }
 
     /// The process of the session's run.
@@ -107,18 +116,28 @@ impl Journal for Watcher {
 impl Files {
     /// Takes lines for a file, and what is said in them.
     fn take(self: &Arc<Self>, kind: Kind, lines: &[&[u8]], said: &[u8]) {
-        let Some(folder) = self.folder.as_ref().filter(|_| self.on.load(Ordering::Relaxed)) else { return };
+        if !self.on.load(Ordering::Relaxed) {
+            return;
+        }
         let mut written = self.lock(kind);
-        let opened = match &mut written.file {
-            Some(file) => Ok(file),
-            none => DebugFile::open(folder, &self.session, kind).map(|opened| none.insert(opened)),
-        };
-        let taken = opened.and_then(|file| file.take(lines, said));
+        let taken = self.opened(&mut written, kind).and_then(|file| file.take(lines, said));
         let held = self.or_off(&mut written, taken) == Some(Taken::Held);
         if held && !std::mem::replace(&mut written.later, true) {
             drop(written);
             self.write_later(kind);
         }
+    }
+
+    /// The file, which is opened if it is not.
+    fn opened<'a>(&self, written: &'a mut Written, kind: Kind) -> io::Result<&'a mut DebugFile> {
+        let none = match &mut written.file {
+            Some(file) => return Ok(file),
+            none => none,
+        };
+        let Some(folder) = &self.folder else {
+            return Err(io::Error::other("this host has no folder for debug files"));
+        };
+        DebugFile::open(folder, &self.session, kind).map(|opened| none.insert(opened))
     }
 
     /// While much is said, what is held back is written a little later, with what came until then. While so much comes
@@ -149,11 +168,13 @@ impl Files {
     }
 
     /// What was done with a file. Where that was not possible debug files are off from now on.
-    fn or_off<T>(&self, written: &mut Written, done: std::io::Result<T>) -> Option<T> {
+    fn or_off<T>(&self, written: &mut Written, done: io::Result<T>) -> Option<T> {
         done.inspect_err(|error| {
-            tracing::warn!(session = %self.session, %error, "cannot write debug files; they are off now");
             written.file = None;
-            self.on.store(false, Ordering::Relaxed);
+            // It is told once, though there are two files.
+            if self.on.swap(false, Ordering::Relaxed) {
+                tracing::warn!(session = %self.session, %error, "cannot write debug files; they are off now");
+            }
         })
         .ok()
     }
@@ -240,7 +261,7 @@ mod tests {
             });
             outbox.stored();
         }
-        watcher.switch(false);
+        watcher.end();
         let written = std::fs::read_to_string(folder.path().join("normalized-streamjson-s.jsonl")).unwrap();
         assert_eq!(written.lines().count(), 701 + 39 * 2);
         assert!(!written.contains("sk-") && !written.contains("abcdefgh"));

@@ -69,13 +69,17 @@ impl Host {
         Ok(DebugState { debug: self.channel(id).await?.watcher.debugs() })
     }
 
-    /// Begins or ends a session's debug files.
+    /// Begins or ends a session's debug files. They are not begun where they cannot be written.
     pub async fn set_debug(&self, id: &SessionId, wanted: DebugState) -> Result<DebugState, Rejection> {
-        let debug = self.channel(id).await?.watcher.switch(wanted.debug);
-        if debug != wanted.debug {
-            return Err(reject(RejectionCode::NotNow, "this host has no folder for debug files"));
+        let channel = self.channel(id).await?;
+        if wanted.debug {
+            let begun = channel.watcher.begin();
+            let cannot = |error| reject(RejectionCode::NotNow, format!("cannot write debug files: {error}"));
+            begun.map_err(cannot)?;
+        } else {
+            channel.watcher.end();
         }
-        Ok(DebugState { debug })
+        Ok(wanted)
     }
 
     async fn look_at_processes(&self) -> (Processes, Vec<SessionProcess>) {

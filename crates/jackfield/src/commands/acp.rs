@@ -128,6 +128,7 @@ async fn reach(config: Config, environment: Environment, held: Held) -> Result<C
         reached => reached,
     };
     let reached = reached.map_err(|failure| failure.to_string())?;
+    reached.warn();
     let client = reached.client.clone();
     *held.lock().unwrap_or_else(PoisonError::into_inner) = Some(reached);
     Ok(client)

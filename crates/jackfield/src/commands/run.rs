@@ -286,6 +286,7 @@ impl Run {
                 reached => reached?,
             }
         };
+        reached.warn();
         if self.ask == Ask::Host && !reached.goes_on() {
             reached.close().await;
             return Err(RunFailure::NobodyElse.into());

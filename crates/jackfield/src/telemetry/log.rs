@@ -68,10 +68,10 @@ fn wanted(level: LevelFilter) -> Targets {
 
 /// Takes secrets out of each line on its way. The subscriber writes a line at once.
 #[derive(Debug, Clone)]
-struct Redacted<W>(W);
+pub(super) struct Redacted<W>(pub(super) W);
 
 #[derive(Debug)]
-struct RedactedWriter<W>(W);
+pub(super) struct RedactedWriter<W>(W);
 
 impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for Redacted<W> {
     type Writer = RedactedWriter<W::Writer>;

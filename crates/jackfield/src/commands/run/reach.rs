@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 use crate::commands::serve::settings;
 use crate::config::Config;
 use crate::failure::{Exit, Failure};
-use crate::telemetry::{self, Exporting};
+use crate::telemetry::{self, ExportError, Exporting};
 
 /// How often it is looked for while it begins.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -76,20 +76,23 @@ impl HostFailure {
     }
 }
 
+/// Who sends the spans of a host of this process, or why nobody does.
+type Sending = Result<Option<Exporting>, ExportError>;
+
 /// How a host of this process is set up, with its debug files in a folder, and who sends its spans. Whoever is told
 /// anything is at the other end of this process's pipes, so nobody could ask for figures or lines.
 fn own_settings(
     config: &Config,
     environment: &Environment,
     folder: &Path,
-) -> Result<(Settings, Option<Exporting>), Failure> {
-    let (observe, exporting) = telemetry::observe(config, environment, folder).unwrap_or_else(|error| {
+) -> Result<(Settings, Sending), Failure> {
+    let (observe, sending) = match telemetry::observe(config, environment, folder) {
+        Ok((observe, exporting)) => (observe, Ok(exporting)),
         // The variables may be meant for other programs.
-        tracing::warn!(%error, "no spans are sent");
-        (telemetry::without_spans(config, folder), None)
-    });
+        Err(error) => (telemetry::without_spans(config, folder), Err(error)),
+    };
     let observe = Observe { figures: Counting::Off, lines: Lines::Gone, ..observe };
-    Ok((Settings { syncing: Syncing::Behind, observe, ..settings(config, environment)? }, exporting))
+    Ok((Settings { syncing: Syncing::Behind, observe, ..settings(config, environment)? }, sending))
 }
 
 /// A host, and a way to it.
@@ -103,7 +106,7 @@ pub(crate) struct Reached {
 #[derive(Debug)]
 struct Own {
     host: Host,
-    exporting: Option<Exporting>,
+    sending: Sending,
     /// Gone with it.
     _folder: Option<TempDir>,
 }
@@ -122,9 +125,9 @@ impl Reached {
             if let Some(client) = Client::running(folder, name).await.map_err(HostFailure::Client)? {
                 return Ok(Self { client, own: None });
             }
-            let (settings, exporting) = own_settings(config, environment, folder)?;
+            let (settings, sending) = own_settings(config, environment, folder)?;
             match Host::open(settings).await {
-                Ok(host) => return Ok(Self::own(host, exporting, name, None)),
+                Ok(host) => return Ok(Self::own(host, sending, name, None)),
                 // It may be just beginning, or just ending.
                 Err(StoreError::InUse { .. }) if Instant::now() < until => sleep(AGAIN).await,
                 Err(error @ StoreError::InUse { .. }) => return Err(HostFailure::InUse(error).into()),
@@ -144,14 +147,21 @@ impl Reached {
         let usual = config.data_folder().unwrap_or(folder.path());
         let mut private = config.clone();
         private.data.folder = Some(folder.path().to_owned());
-        let (settings, exporting) = own_settings(&private, environment, usual)?;
+        let (settings, sending) = own_settings(&private, environment, usual)?;
         let host = Host::open(settings).await.map_err(HostFailure::Store)?;
-        Ok(Self::own(host, exporting, name, Some(folder)))
+        Ok(Self::own(host, sending, name, Some(folder)))
     }
 
-    fn own(host: Host, exporting: Option<Exporting>, name: &str, folder: Option<TempDir>) -> Self {
+    fn own(host: Host, sending: Sending, name: &str, folder: Option<TempDir>) -> Self {
         let client = Client::here(host.clone(), name);
-        Self { client, own: Some(Own { host, exporting, _folder: folder }) }
+        Self { client, own: Some(Own { host, sending, _folder: folder }) }
+    }
+
+    /// Says on standard error what cannot be watched of a host of this process, from now on.
+    pub(crate) fn warn(&self) {
+        if let Some(own) = &self.own {
+            telemetry::begin_warnings(own.sending.as_ref().err());
+        }
     }
 
     /// Whether it goes on without this process.
@@ -163,7 +173,7 @@ impl Reached {
     pub(crate) async fn close(self) {
         if let Some(own) = self.own {
             own.host.close().await;
-            if let Some(exporting) = own.exporting {
+            if let Ok(Some(exporting)) = own.sending {
                 exporting.close().await;
             }
         }

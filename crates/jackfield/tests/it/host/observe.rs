@@ -1,6 +1,7 @@
 //! What others see of a host: traces at a collector, figures, debug files, logs; from the real program.
 
 mod asked;
+mod blocked;
 mod bundle;
 mod canary;
 mod collector;

@@ -502,7 +502,7 @@ async fn a_collector_that_is_away_holds_nothing_up() {
 }
 
 /// `jackfield run` in a place, with a host of its own.
-fn run(place: &Place, more: &[&str]) -> Finished {
+pub(super) fn run(place: &Place, more: &[&str]) -> Finished {
     let mut command =
         jackfield(["run", "hello", "--agent", "demo", "--timeout", "60", "--output-format", "json"]);
     command.args(more).arg("--data").arg(&place.data).envs(&place.environment);
