@@ -39,7 +39,8 @@ impl ExportError {
         match self {
             Self::NotPlain(_) => "run a collector on this machine that speaks `https` for it",
             Self::Address { .. } => {
-                "`OTEL_EXPORTER_OTLP_ENDPOINT` has it; one looks like `http://127.0.0.1:4318`"
+                "`OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` has it; one looks like \
+                 `http://127.0.0.1:4318`"
             }
             Self::Protocol(_) => "set `OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`, mostly with port 4318",
             Self::Build(_) => "look at the `OTEL_*` variables, or set `OTEL_SDK_DISABLED=true`",

@@ -39,6 +39,8 @@ async fn a_run_says_in_a_line_what_it_cannot_write_or_export_and_goes_on() {
     let [mut refused, mut away, mut quiet] = [Place::demo(), Place::demo(), Place::demo()];
     exports_to(&mut refused, "https://127.0.0.1:1");
     exports_to(&mut away, "http://127.0.0.1:1");
+    // It is tried again and again for so long, and all of that is over before the program gives up on it.
+    away.environment.insert("OTEL_EXPORTER_OTLP_TIMEOUT".to_owned(), "100".to_owned());
     // Nobody is bothered with what is passed over.
     exports_to(&mut quiet, "https://127.0.0.1:1");
     quiet.environment.insert("OTEL_TRACES_SAMPLER".to_owned(), "always_off".to_owned());
