@@ -1,8 +1,11 @@
 //! The bundle for a bug report: versions, configuration, checks, log, drift and last lines in one JSON file.
 //!
 //! It is shown before it is written, and never over a file that is there. The one rule it keeps: every text in it is
-//! looked through for secrets, whoever has done so before.
+//! looked through for secrets, whoever has done so before, and what was said piece by piece is not in it.
 
+mod pieces;
+
+use std::borrow::Cow;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -85,7 +88,9 @@ impl Bundle {
         put("configuration", lines(&config::effective(effective)));
         put(
             "log",
-            data.map_or(Value::Null, |data| Value::Array(last_lines(&data.join(LOG_FILE), LOG_LINES))),
+            data.map_or(Value::Null, |data| {
+                Value::Array(last_lines(&data.join(LOG_FILE), LOG_LINES, as_it_is))
+            }),
         );
         let host = match data {
             Some(data) => tokio::time::timeout(PATIENCE, of_running(data)).await.ok().flatten(),
@@ -173,7 +178,7 @@ async fn of_running(data: &Path) -> Option<(Value, Value)> {
         let skipped = kept.lines.len().saturating_sub(LINES);
         let lines: Vec<Value> = kept.lines[skipped..]
             .iter()
-            .map(|line| json!({ "at": line.at, "direction": line.direction, "text": cut(&line.text) }))
+            .map(|line| json!({ "at": line.at, "direction": line.direction, "text": cut(&pieces::without(&line.text)) }))
             .collect();
         journal.insert(session.session_id.to_string(), Value::Array(lines));
     }
@@ -194,13 +199,13 @@ fn debug_files(folder: &Path) -> Map<String, Value> {
     let newest = files.into_iter().rev().take(usize::try_from(SESSIONS).unwrap_or(usize::MAX) * 2);
     let named = newest.filter_map(|(_, path)| {
         let name = path.file_name()?.to_string_lossy().into_owned();
-        Some((name, Value::Array(last_lines(&path, LINES))))
+        Some((name, Value::Array(last_lines(&path, LINES, pieces::without))))
     });
     named.collect()
 }
 
-/// The end of a text file, without more of it in memory than that.
-fn last_lines(path: &Path, count: usize) -> Vec<Value> {
+/// The end of a text file, without more of it in memory than that, and of each line what may be shown.
+fn last_lines(path: &Path, count: usize, shown: fn(&str) -> Cow<'_, str>) -> Vec<Value> {
     use std::io::{Read as _, Seek as _, SeekFrom};
     let room = u64::try_from(count.saturating_mul(LINE)).unwrap_or(u64::MAX);
     let read = || -> io::Result<Vec<u8>> {
@@ -217,13 +222,17 @@ fn last_lines(path: &Path, count: usize) -> Vec<Value> {
     let text = String::from_utf8_lossy(&bytes);
     // The first line may be the end of one.
     let lines: Vec<&str> = text.lines().skip(usize::from(!whole)).collect();
-    lines[lines.len().saturating_sub(count)..].iter().map(|line| Value::String(cut(line))).collect()
+    lines[lines.len().saturating_sub(count)..].iter().map(|line| Value::String(cut(&shown(line)))).collect()
 }
 
 /// The beginning of a line; secrets are looked for before it is cut, so that none is cut in two.
 fn cut(line: &str) -> String {
     let line = redact(line);
     line[..line.floor_char_boundary(LINE)].to_owned()
+}
+
+fn as_it_is(line: &str) -> Cow<'_, str> {
+    Cow::Borrowed(line)
 }
 
 fn lines(text: &str) -> Value {
@@ -272,9 +281,9 @@ mod tests {
         let lines: Vec<String> =
             (0..10_000).map(|number| format!("line {number} {}\n", "x".repeat(100))).collect();
         fs::write(&path, lines.concat()).unwrap();
-        let last = last_lines(&path, 3);
+        let last = last_lines(&path, 3, as_it_is);
         assert_eq!(last.len(), 3);
         assert!(last[2].as_str().unwrap().starts_with("line 9999 "), "{last:?}");
-        assert_eq!(last_lines(&folder.path().join("nothing"), 3), Vec::<Value>::new());
+        assert_eq!(last_lines(&folder.path().join("nothing"), 3, as_it_is), Vec::<Value>::new());
     }
 }
