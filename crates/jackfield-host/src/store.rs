@@ -9,6 +9,7 @@
 //! * `queue`, `writer`, `wal`, `syncing`, `readers` – how work gets to the database
 //! * `batch`, `index`, `removal` – events in, sessions out
 //! * `sessions`, `history`, `search`, `money`, `questions`, `commands`, `settings` – what is asked of it
+//! * `look` – what may be asked of it from outside
 
 mod batch;
 mod column;
@@ -17,6 +18,7 @@ mod error;
 mod folder;
 mod history;
 mod index;
+mod look;
 mod money;
 mod packed;
 mod questions;
@@ -44,6 +46,7 @@ pub use self::batch::{Batch, Decided, TurnRow};
 pub use self::commands::Begun;
 pub use self::error::{AppendError, StoreError};
 pub use self::history::{LogPage, ResumePoint};
+pub use self::look::Look;
 pub use self::money::CostBy;
 pub use self::sessions::{Archived, SessionQuery, SessionRecord};
 pub use self::syncing::Syncing;

@@ -121,6 +121,25 @@ fn log(from: &Connection, id: &SessionId, after: Seq, enough_bytes: usize) -> Re
     Ok(pages)
 }
 
+/// The last batches of a session's events that make it `enough_bytes`, or all; line by line, oldest first.
+pub(super) fn ends(from: &Connection, id: &SessionId, enough_bytes: usize) -> Result<Vec<String>, Fault> {
+    let session = number(from, id)?.ok_or_else(|| StoreError::NoSession(id.clone()))?;
+    let mut statement =
+        from.prepare_cached("SELECT lines FROM log WHERE session = ?1 ORDER BY first DESC")?;
+    let mut rows = statement.query([session])?;
+    let (mut batches, mut bytes) = (Vec::new(), 0_usize);
+    while bytes < enough_bytes
+        && let Some(row) = rows.next()?
+    {
+        let stored = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+        let lines = unpack(stored).map_err(|reason| unreadable(id, "events", &reason))?;
+        bytes = bytes.saturating_add(lines.len());
+        batches.push(lines);
+    }
+    let lines = batches.iter().rev().map(|batch| String::from_utf8_lossy(batch));
+    Ok(lines.flat_map(|batch| batch.lines().map(ToOwned::to_owned).collect::<Vec<_>>()).collect())
+}
+
 /// A page without the events up to `after`.
 fn behind(mut page: LogPage, after: Seq) -> LogPage {
     if let Some(skipped) = after.0.checked_sub(page.first.0) {

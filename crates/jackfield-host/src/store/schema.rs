@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::store::error::{Fault, StoreError};
 use crate::store::folder;
+use crate::store::look;
 use crate::store::syncing::Syncing;
 
 /// The step that leads to each version, from the first on.
@@ -96,6 +97,30 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     let connection = connect(path)?;
     // What is read is mostly read once.
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -128;")?;
+    Ok(connection)
+}
+
+/// A connection that only looks, to a database that may have no host, and is left as it is.
+pub(super) fn open_look(path: &Path) -> Result<Connection, StoreError> {
+    let fault = |error: rusqlite::Error| Fault::from(error).during("look into the database");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = match look::alone(path) {
+        // Otherwise a log would be made for it, which nobody would take away.
+        Some(address) => Connection::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI),
+        None => Connection::open_with_flags(path, flags),
+    };
+    let connection = connection.map_err(fault)?;
+    connection.busy_timeout(PATIENCE).map_err(fault)?;
+    // What a crash left in the log is for the next host to take in.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fault)?;
+    if read_number(&connection, "PRAGMA application_id").map_err(fault)? != APPLICATION_ID {
+        return Err(StoreError::Foreign(path.to_owned()));
+    }
+    let known = u32::try_from(STEPS.len()).unwrap_or(u32::MAX);
+    let found = read_number(&connection, "PRAGMA user_version").map_err(fault)?;
+    if known < found {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known });
+    }
     Ok(connection)
 }
 

@@ -202,7 +202,7 @@ impl SummaryRow {
     }
 }
 
-fn list(from: &Connection, query: &SessionQuery) -> Result<SessionPage, Fault> {
+pub(super) fn list(from: &Connection, query: &SessionQuery) -> Result<SessionPage, Fault> {
     let (updated_at, number) = match query.before.as_deref().map(place) {
         None => (i64::MAX, i64::MAX),
         Some(place) => place?,

@@ -19,6 +19,7 @@ mod store_crash;
 mod store_files;
 mod store_fixtures;
 mod store_ledger;
+mod store_look;
 mod store_search;
 mod trust;
 mod trust_own;

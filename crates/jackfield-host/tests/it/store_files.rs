@@ -91,7 +91,7 @@ async fn f27_a_lock_that_a_dead_host_left_is_no_obstacle() {
 }
 
 /// The bytes of all files in a folder but the lock and SQLite's shared memory, which is no part of a database.
-fn contents(folder: &Path) -> BTreeMap<std::ffi::OsString, Vec<u8>> {
+pub(crate) fn contents(folder: &Path) -> BTreeMap<std::ffi::OsString, Vec<u8>> {
     std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap())

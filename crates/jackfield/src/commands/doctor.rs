@@ -64,6 +64,9 @@ pub(crate) struct Doctor {
 
 impl Doctor {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        if let Some(path) = &self.bundle {
+            bundle::check_place(path)?;
+        }
         let environment: Environment = env::vars_os().collect();
         let colours = (!self.json).then(|| self.color.colours(&io::stdout()));
         let mut report = Report::new(colours);

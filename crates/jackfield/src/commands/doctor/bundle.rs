@@ -1,36 +1,37 @@
 //! The bundle for a bug report: versions, configuration, checks, log, drift and last lines in one JSON file.
 //!
-//! It is shown before it is written, and never over a file that is there. The one rule it keeps: every text in it is
-//! looked through for secrets, whoever has done so before, and what was said piece by piece is not in it.
+//! It is shown before it is written, never over a file that is there, and whole or not at all. The one rule it keeps:
+//! every text in it is looked through for secrets, whoever has done so before, and what was said piece by piece is not
+//! in it.
+//!
+//! # Layout
+//! * `host`, `stored`, `ends` – what the running host, the store and files tell
+//! * `pieces` – lines without the words of pieces
+//! * `contents` – what is in it, for a person
 
+mod contents;
+mod ends;
+mod host;
 mod pieces;
+mod stored;
 
-use std::borrow::Cow;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use jackfield_api::{LineNumber, VERSION};
-use jackfield_client::Client;
+use jackfield_api::VERSION;
 use jackfield_host::redact::redact;
-use jackfield_host::store::SessionQuery;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::config::{self, Effective};
-use crate::telemetry::LOG_FILE;
 
-/// How many lines of the log are in it.
-const LOG_LINES: usize = 500;
 /// How many sessions' lines, and how many of each.
 const SESSIONS: u32 = 3;
 const LINES: usize = 50;
 /// How much of a line.
 const LINE: usize = 2048;
-/// How long the running host may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why there is no bundle.
 #[derive(Debug, Error)]
@@ -60,6 +61,20 @@ pub(super) enum Consent {
     Given,
 }
 
+/// Says whether a bundle could be written there, before anything is done for it.
+pub(super) fn check_place(path: &Path) -> Result<(), BundleError> {
+    if path.symlink_metadata().is_ok() {
+        return Err(BundleError::Exists(path.to_owned()));
+    }
+    // A file without a name: nothing of it stays.
+    let written = tempfile::tempfile_in(folder_of(path));
+    written.map(drop).map_err(|source| BundleError::Write { path: path.to_owned(), source })
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Everything that is in a bundle.
 #[derive(Debug)]
 pub(super) struct Bundle {
@@ -69,7 +84,6 @@ pub(super) struct Bundle {
 impl Bundle {
     /// Puts one together.
     pub(super) async fn gather(effective: &Effective, checks: Value) -> Self {
-        let data = effective.config.data.folder.as_deref();
         let mut sections = Map::new();
         let mut put = |name: &str, value: Value| sections.insert(name.to_owned(), redacted(value));
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -86,153 +100,75 @@ impl Bundle {
         );
         put("checks", checks);
         put("configuration", lines(&config::effective(effective)));
-        put(
-            "log",
-            data.map_or(Value::Null, |data| {
-                Value::Array(last_lines(&data.join(LOG_FILE), LOG_LINES, as_it_is))
-            }),
-        );
-        let host = match data {
-            Some(data) => tokio::time::timeout(PATIENCE, of_running(data)).await.ok().flatten(),
-            None => None,
-        };
-        let (drift, journal) = host.unwrap_or_else(|| (json!({ "host": "not running" }), Value::Null));
-        put("drift", drift);
-        put("journal", journal);
-        put("debug_files", data.map_or(Value::Null, |data| Value::Object(debug_files(&data.join("debug")))));
+        if let Some(data) = effective.config.data.folder.as_deref() {
+            put("log", ends::log(data));
+            let told = host::ask(data).await;
+            let stored = stored::look(data);
+            put("drift", json!({ "host": told.host, "figures": told.figures, "stored": stored.drift }));
+            put("journal", told.journal);
+            put("events", stored.events);
+            put("debug_files", ends::debug_files(data));
+        }
         Self { sections }
     }
 
-    /// What is in it, a line for each part.
-    pub(super) fn contents(&self) -> String {
-        let line = |(name, value): (&String, &Value)| {
-            let bytes = value.to_string().len();
-            let what = match name.as_str() {
-                "versions" => "versions of the program and the system",
-                "checks" => "what the doctor found",
-                "configuration" => "the configuration in effect",
-                "log" => "the last lines of the log",
-                "drift" => "messages of the CLI that are not known, and figures",
-                "journal" => {
-                    "the last lines to and from the CLI, of the newest sessions: what was said is in them"
-                }
-                _ => "the last lines of debug files, if they were on: what was said is in them",
-            };
-            format!("  {name:14} {bytes:>8} bytes  {what}\n")
-        };
-        self.sections.iter().map(line).collect()
-    }
-
-    /// Shows it, asks, and writes it.
+    /// Shows what is in it, asks, and writes it.
     pub(super) fn write(&self, path: &Path, consent: Consent) -> Result<(), BundleError> {
-        if path.symlink_metadata().is_ok() {
-            return Err(BundleError::Exists(path.to_owned()));
-        }
+        check_place(path)?;
         let failed = |source| BundleError::Write { path: path.to_owned(), source };
         let mut out = io::stdout();
         let words = "Secrets are taken out by their looks; read it before you send it to anybody.";
-        write!(out, "\nThe bundle `{}` will hold:\n\n{}\n{words}\n", path.display(), self.contents())
+        let contents = contents::of(&self.sections);
+        write!(out, "\nThe bundle `{}` will hold:\n\n{contents}\n{words}\n", path.display())
             .map_err(failed)?;
         if consent == Consent::Asked {
             if !io::stdin().is_terminal() {
                 return Err(BundleError::NotAsked(path.to_owned()));
             }
-            write!(out, "Write it? [y/N] ").and_then(|()| out.flush()).map_err(failed)?;
-            let mut answer = String::new();
-            io::stdin().lock().read_line(&mut answer).map_err(failed)?;
-            if !matches!(answer.trim(), "y" | "Y" | "yes") {
+            if !self.ask().map_err(failed)? {
                 return writeln!(out, "nothing was written").map_err(failed);
             }
         }
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|source| {
-                match source.kind() {
-                    io::ErrorKind::AlreadyExists => BundleError::Exists(path.to_owned()),
-                    _ => failed(source),
-                }
-            })?;
-        let text = format!("{:#}\n", Value::Object(self.sections.clone()));
-        file.write_all(text.as_bytes()).map_err(failed)?;
+        self.put_into(path)?;
         writeln!(out, "written: {}", path.display()).map_err(failed)
     }
-}
 
-/// What the host that runs on a folder tells: drift, and the last lines of its newest sessions.
-async fn of_running(data: &Path) -> Option<(Value, Value)> {
-    let host = Client::running(data, "doctor").await.ok()??;
-    let figures = host.figures().await.ok().flatten().unwrap_or_default();
-    let told = |prefix: &str| -> Vec<String> {
-        figures.lines().filter(|line| line.starts_with(prefix)).map(ToOwned::to_owned).collect()
-    };
-    let drift = json!({
-        "unknown_messages": told("jackfield_unknown_messages_total"),
-        "unreadable_lines": told("jackfield_events_total{type=\"malformed\"}"),
-        "runs_ended": told("jackfield_runs_ended_total"),
-        "retries": told("jackfield_api_retries_total"),
-    });
-    let mut journal = Map::new();
-    let query = SessionQuery { limit: SESSIONS, ..SessionQuery::default() };
-    let sessions = host.sessions(query).await.map(|page| page.sessions).unwrap_or_default();
-    for session in sessions {
-        let Ok(kept) = host.lines(&session.session_id, LineNumber(0)).await else { continue };
-        let skipped = kept.lines.len().saturating_sub(LINES);
-        let lines: Vec<Value> = kept.lines[skipped..]
-            .iter()
-            .map(|line| json!({ "at": line.at, "direction": line.direction, "text": cut(&pieces::without(&line.text)) }))
-            .collect();
-        journal.insert(session.session_id.to_string(), Value::Array(lines));
+    /// Asks whether it may be written, and shows all of it to who wants to see it.
+    fn ask(&self) -> io::Result<bool> {
+        let mut out = io::stdout();
+        loop {
+            write!(out, "Write it? `s` shows all of it. [y/N/s] ")?;
+            out.flush()?;
+            let mut answer = String::new();
+            io::stdin().lock().read_line(&mut answer)?;
+            match answer.trim() {
+                "s" | "S" => out.write_all(contents::plain(&contents::whole(&self.sections)).as_bytes())?,
+                answer => return Ok(matches!(answer, "y" | "Y" | "yes")),
+            }
+        }
     }
-    Some((drift, Value::Object(journal)))
-}
 
-/// The ends of the debug files.
-fn debug_files(folder: &Path) -> Map<String, Value> {
-    let Ok(entries) = fs::read_dir(folder) else { return Map::new() };
-    let mut files: Vec<(SystemTime, PathBuf)> = entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-            Some((metadata.modified().ok()?, entry.path()))
-        })
-        .collect();
-    files.sort();
-    let newest = files.into_iter().rev().take(usize::try_from(SESSIONS).unwrap_or(usize::MAX) * 2);
-    let named = newest.filter_map(|(_, path)| {
-        let name = path.file_name()?.to_string_lossy().into_owned();
-        Some((name, Value::Array(last_lines(&path, LINES, pieces::without))))
-    });
-    named.collect()
-}
-
-/// The end of a text file, without more of it in memory than that, and of each line what may be shown.
-fn last_lines(path: &Path, count: usize, shown: fn(&str) -> Cow<'_, str>) -> Vec<Value> {
-    use std::io::{Read as _, Seek as _, SeekFrom};
-    let room = u64::try_from(count.saturating_mul(LINE)).unwrap_or(u64::MAX);
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = fs::File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(room)))?;
-        let mut bytes = Vec::new();
-        file.take(room).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    // What is not there, or not ours to read, is not in the bundle.
-    let bytes = read().unwrap_or_default();
-    let whole = u64::try_from(bytes.len()).unwrap_or(u64::MAX) < room;
-    let text = String::from_utf8_lossy(&bytes);
-    // The first line may be the end of one.
-    let lines: Vec<&str> = text.lines().skip(usize::from(!whole)).collect();
-    lines[lines.len().saturating_sub(count)..].iter().map(|line| Value::String(cut(&shown(line)))).collect()
+    /// Writes it, for its owner alone. It has its name only once it is whole.
+    fn put_into(&self, path: &Path) -> Result<(), BundleError> {
+        let failed = |source| BundleError::Write { path: path.to_owned(), source };
+        let unfinished = tempfile::Builder::new().prefix(".jackfield-").tempfile_in(folder_of(path));
+        let mut unfinished = unfinished.map_err(failed)?;
+        unfinished.write_all(contents::whole(&self.sections).as_bytes()).map_err(failed)?;
+        unfinished.as_file().sync_all().map_err(failed)?;
+        match unfinished.persist_noclobber(path) {
+            Ok(_) => Ok(()),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(BundleError::Exists(path.to_owned()))
+            }
+            Err(error) => Err(failed(error.error)),
+        }
+    }
 }
 
 /// The beginning of a line; secrets are looked for before it is cut, so that none is cut in two.
 fn cut(line: &str) -> String {
     let line = redact(line);
     line[..line.floor_char_boundary(LINE)].to_owned()
-}
-
-fn as_it_is(line: &str) -> Cow<'_, str> {
-    Cow::Borrowed(line)
 }
 
 fn lines(text: &str) -> Value {
@@ -275,15 +211,17 @@ mod tests {
     }
 
     #[test]
-    fn only_the_end_of_a_long_file_is_read() {
+    fn where_nothing_can_be_written_is_known_before_and_nothing_stays_there() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
-        let lines: Vec<String> =
-            (0..10_000).map(|number| format!("line {number} {}\n", "x".repeat(100))).collect();
-        fs::write(&path, lines.concat()).unwrap();
-        let last = last_lines(&path, 3, as_it_is);
-        assert_eq!(last.len(), 3);
-        assert!(last[2].as_str().unwrap().starts_with("line 9999 "), "{last:?}");
-        assert_eq!(last_lines(&folder.path().join("nothing"), 3, as_it_is), Vec::<Value>::new());
+        let path = folder.path().join("bundle.json");
+        check_place(&path).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        let missing = check_place(&folder.path().join("nowhere/bundle.json"));
+        assert!(matches!(missing, Err(BundleError::Write { .. })), "{missing:?}");
+        std::os::unix::fs::symlink(folder.path().join("nothing"), &path).unwrap();
+        assert!(matches!(check_place(&path), Err(BundleError::Exists(_))));
+        let bundle = Bundle { sections: Map::new() };
+        assert!(matches!(bundle.put_into(&path), Err(BundleError::Exists(_))));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the unfinished one is gone");
     }
 }

@@ -2,11 +2,15 @@
 //! key that was said piece by piece.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use jackfield_testkit::api::{Block, Content, Reply};
 use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
 use super::super::client::prompt;
@@ -33,7 +37,12 @@ async fn a_bundle_is_shown_first_and_written_once() {
     let unasked = doctor(&place, &file, &[]);
     assert_eq!(unasked.code, Some(2), "{}", unasked.err);
     assert!(unasked.err.contains("nobody can be asked") && unasked.err.contains("--yes"), "{}", unasked.err);
-    assert!(unasked.out.contains("journal ") && unasked.out.contains("will hold"), "{}", unasked.out);
+    for shown in ["will hold", "journal ", "contract 1", " failed, ", "host: \"running\"", "the last: "] {
+        assert!(unasked.out.contains(shown), "{shown}: {}", unasked.out);
+    }
+    let of_session =
+        |line: &&str| line.trim().starts_with(&format!("\"{id}\": ")) && line.ends_with(" lines");
+    assert_eq!(unasked.out.lines().filter(of_session).count(), 2, "lines and events: {}", unasked.out);
     assert!(!file.exists());
 
     let written = doctor(&place, &file, &["--yes"]);
@@ -45,22 +54,119 @@ async fn a_bundle_is_shown_first_and_written_once() {
     let has = |part: &str, words: &str| bundle[part].to_string().contains(words);
     assert!(has("configuration", "max_running_sessions"), "{}", bundle["configuration"]);
     assert!(has("log", "turn ended"), "{}", bundle["log"]);
-    assert!(bundle["drift"]["unknown_messages"].is_array(), "{}", bundle["drift"]);
+    assert!(bundle["drift"]["figures"]["unknown_messages"].is_array(), "{}", bundle["drift"]);
     assert!(bundle["journal"][id.as_str()].as_array().unwrap().len() > 3, "{}", bundle["journal"]);
 
     let before = fs::read(&file).unwrap();
     let again = doctor(&place, &file, &["--yes"]);
     assert_eq!(again.code, Some(2), "{}", again.out);
     assert!(again.err.contains("is there already"), "{}", again.err);
+    assert_eq!(again.out, "", "it is known before anything is looked at");
     assert_eq!(fs::read(&file).unwrap(), before);
+    let nowhere = doctor(&place, &file.join("nowhere"), &["--yes"]);
+    assert_eq!((nowhere.code, nowhere.out.as_str()), (Some(2), ""), "{}", nowhere.err);
+    assert!(nowhere.err.contains("cannot write"), "{}", nowhere.err);
     assert!(server.stop().await.success());
+}
 
-    // Without a host there is less in it, and that is said.
-    let other = place.sandbox.places().temporary.join("other.json");
-    doctor(&place, &other, &["--yes"]);
-    let bundle: Value = serde_json::from_str(&fs::read_to_string(&other).unwrap()).unwrap();
+/// A bundle that is written without a question, as JSON.
+fn written(place: &Place, name: &str) -> Value {
+    let file = place.sandbox.places().temporary.join(name);
+    let finished = doctor(place, &file, &["--yes"]);
+    assert!(finished.out.contains("written: "), "{} {}", finished.out, finished.err);
+    serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_crash_the_last_events_are_in_it_and_the_store_is_as_it_was() {
+    let place = Place::demo();
+    let mut server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("hello")).await.unwrap();
+    let end = socket.completed(&id).await;
+    server.kill().await;
+    let files = || ["jackfield.db", "jackfield.db-wal"].map(|name| fs::read(place.data.join(name)).unwrap());
+    let before = files();
+    let bundle = written(&place, "crashed.json");
+    assert!(files() == before, "the store was changed");
     assert_eq!(bundle["drift"]["host"], "not running");
+    assert_eq!(bundle["journal"], "not known: not running");
+    let events = bundle["events"][id.as_str()].as_array().unwrap();
+    let is_end = |line: &Value| line.as_str().unwrap().contains(&format!("\"seq\":{},", end.seq));
+    assert!(events.len() > 3 && events.iter().any(is_end), "{}", bundle["events"]);
+    let looked_at = bundle["drift"]["stored"]["events_looked_at"].as_u64().unwrap();
+    assert!(looked_at >= end.seq.0, "{}", bundle["drift"]);
+    assert_eq!(bundle["drift"]["stored"]["unknown_messages"], json!({}));
     assert!(bundle["log"].to_string().contains("turn ended"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nothing_is_counted_it_does_not_say_that_there_was_nothing() {
+    let mut place = Place::demo();
+    let config = place.sandbox.places().temporary.join("config.toml");
+    fs::write(&config, "[metrics]\nenabled = false\n").unwrap();
+    place.environment.insert("JACKFIELD_CONFIG".to_owned(), config.to_string_lossy().into_owned());
+    let server = place.serve().await;
+    let bundle = written(&place, "uncounted.json");
+    assert_eq!(bundle["drift"]["host"], "running");
+    let figures = bundle["drift"]["figures"].as_str().unwrap();
+    assert!(figures.contains("nothing is counted"), "{figures}");
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_fills_up_leaves_nothing_behind() {
+    let place = Place::demo();
+    let file = place.sandbox.places().temporary.join("full/report.json");
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    let mut limited = Command::new("sh");
+    // No file may be longer than a few KB: a write fails in the middle, as on a full disk.
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 2; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_jackfield")]);
+    limited
+        .args(["doctor", "--timeout", "60", "--yes", "--bundle"])
+        .arg(&file)
+        .arg("--data")
+        .arg(&place.data);
+    let failed: Finished = limited.env_clear().envs(&place.environment).output().unwrap().into();
+    assert_eq!(failed.code, Some(2), "{}", failed.out);
+    assert!(failed.err.contains("cannot write"), "{}", failed.err);
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 0);
+    assert!(doctor(&place, &file, &["--yes"]).out.contains("written: "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_asked_may_look_at_all_of_it_first() {
+    let place = Place::demo();
+    let folder = &place.sandbox.places().temporary;
+    let seen_and_refused = at_a_terminal(&place, &folder.join("refused.json"), &["s", "n"]);
+    let shown = seen_and_refused.split("[y/N/s] ").nth(1).unwrap();
+    let whole: Value = serde_json::from_str(shown.split("Write it?").next().unwrap()).unwrap();
+    assert_eq!(whole["versions"]["contract"], 1);
+    assert!(whole["checks"].as_array().unwrap().len() > 3);
+    assert!(seen_and_refused.ends_with("nothing was written\n"), "{seen_and_refused}");
+    assert!(!folder.join("refused.json").exists());
+    let unseen = at_a_terminal(&place, &folder.join("taken.json"), &["y"]);
+    assert!(!unseen.contains("\"contract\": 1"), "{unseen}");
+    assert!(folder.join("taken.json").exists());
+}
+
+/// What the doctor prints to somebody at a terminal who gives these answers.
+fn at_a_terminal(place: &Place, file: &Path, answers: &[&str]) -> String {
+    let far = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&far).unwrap();
+    unlockpt(&far).unwrap();
+    let name = ptsname(&far, Vec::new()).unwrap();
+    let near = open(&name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
+    let mut keys = fs::File::from(far);
+    // They wait in the terminal until they are asked for.
+    for answer in answers {
+        keys.write_all(format!("{answer}\n").as_bytes()).unwrap();
+    }
+    let mut command = jackfield(["doctor", "--timeout", "60", "--bundle"]);
+    command.arg(file).arg("--data").arg(&place.data).envs(&place.environment).stdin(Stdio::from(near));
+    Finished::from(command.output().unwrap()).out
 }
 
 /// All texts in a part of a bundle in their order, also those in lines of JSON.
@@ -101,11 +207,13 @@ async fn a_key_said_piece_by_piece(version: &str) {
     doctor(&place, &file, &["--yes"]);
     let bundle: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     assert!(server.stop().await.success());
-    for part in ["journal", "debug_files"] {
+    for part in ["journal", "debug_files", "events"] {
         let mut found = Vec::new();
         texts(&bundle[part], &mut found);
         let left_out = found.iter().filter(|text| text.ends_with("bytes left out)")).count();
-        assert!(left_out > 5, "{part} has no pieces, nothing was tested: {}", bundle[part]);
+        // Pieces are no stored events that are shown.
+        let is_told = left_out > 5 || part == "events";
+        assert!(is_told, "{part} has no pieces, nothing was tested: {}", bundle[part]);
         assert!(found.iter().any(|text| text.contains("[redacted]")), "the whole message is in {part}");
         for key in &keys {
             // Whoever wants the key takes what may be a piece of it, and puts it together.
