@@ -58,7 +58,12 @@ impl Place {
     }
 
     pub(super) async fn serve(&self) -> Server {
-        let mut child = self.command().spawn().unwrap();
+        self.serve_as(self.command()).await
+    }
+
+    /// With another way to start it.
+    pub(super) async fn serve_as(&self, mut command: tokio::process::Command) -> Server {
+        let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = timeout(PATIENCE, said.next_line()).await.unwrap().unwrap();
         let Some(first) = first else {

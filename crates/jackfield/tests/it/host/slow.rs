@@ -3,7 +3,13 @@
 use tokio::net::TcpSocket;
 
 use super::client::{Socket, prompt};
+use super::observe::figures::{ask, samples};
 use super::server::{Place, Server, eventually};
+
+/// How many were let go because they did not read, by the host's own figures.
+async fn let_go(place: &Place) -> f64 {
+    samples(&ask(place, "GET /metrics", "").await.1)["jackfield_slow_readers_total"]
+}
 
 /// More than fits into any buffer on the way.
 const PIECES: u64 = 150_000;
@@ -41,6 +47,7 @@ async fn f9_who_does_not_read_holds_nobody_up_costs_no_memory_is_closed_and_can_
     stuck.follow(&id).await;
     assert!(stuck.step().await.is_some());
 
+    assert!(let_go(&place).await < 0.5);
     let (before, open) = (memory(&server), connections(&server));
     quick.give(Some(&id), prompt(&format!("many {PIECES}"))).await.unwrap();
     let end = quick.completed(&id).await.seq;
@@ -52,6 +59,7 @@ async fn f9_who_does_not_read_holds_nobody_up_costs_no_memory_is_closed_and_can_
 
     // It is given up. The code stands behind what it has not taken, so it may not come through any more.
     eventually("the connection is given up", || connections(&server) < open).await;
+    assert!((let_go(&place).await - 1.0).abs() < 0.5);
     let code = stuck.end().await;
     assert!(matches!(code, Some(1013) | None), "{code:?}");
     let seen = stuck.last(&id);

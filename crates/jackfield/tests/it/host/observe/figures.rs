@@ -16,7 +16,7 @@ use super::super::client::{prompt, stored};
 use super::super::server::{PATIENCE, Place, Server};
 
 /// Asks over the Unix socket, and gives the status and the body.
-pub(super) async fn ask(place: &Place, request: &str, body: &str) -> (u16, String) {
+pub(in crate::host) async fn ask(place: &Place, request: &str, body: &str) -> (u16, String) {
     ask_with(place, request, "", body).await
 }
 
@@ -54,7 +54,7 @@ pub(super) async fn ask_network(server: &Server, request: &str, headers: &str, b
 }
 
 /// The samples of a page: the name with its labels, and the value.
-pub(super) fn samples(page: &str) -> BTreeMap<String, f64> {
+pub(in crate::host) fn samples(page: &str) -> BTreeMap<String, f64> {
     let lines = page.lines().filter(|line| line.starts_with("jackfield_"));
     lines
         .map(|line| line.rsplit_once(' ').unwrap())
