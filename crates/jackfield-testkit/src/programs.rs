@@ -50,7 +50,7 @@ pub fn otlp_packages() -> PathBuf {
     cache_dir().join("otlp")
 }
 
-/// The checker of what Prometheus reads; only where `cargo xtask test` could fetch it.
+/// The checker of what Prometheus reads, which `cargo xtask test` fetches.
 pub fn promtool() -> PathBuf {
     cache_dir().join("prometheus").join("usr/bin/promtool")
 }
