@@ -62,6 +62,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "complete.data.last_message_uuid",
         "placeholders are numbered by line, and the newer version writes more lines",
     ),
+    ("complete.data.models", "the newer version's default model has another name"),
     ("complete.data.total_cost_usd", "as the cost of a turn"),
     ("session_status.claude_code_version", "the version itself"),
     ("session_status.model", "the newer version has another default model"),
