@@ -793,6 +793,8 @@ export type HistoryList = {
 
 /** A hook ran or was asked. */
 export type Hook = {
+  /** This run of it: two of one name may run at once. */
+  hook_id?: string | null,
   /** The event that it is for: `PreToolUse`, `Stop`, … */
   hook_event: string,
   /** Its name, or the name of our callback. */

@@ -123,6 +123,9 @@ pub struct TaskUsage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Hook {
+    /// This run of it: two of one name may run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_id: Option<String>,
     /// The event that it is for: `PreToolUse`, `Stop`, …
     pub hook_event: String,
     /// Its name, or the name of our callback.

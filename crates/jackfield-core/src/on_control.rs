@@ -13,7 +13,7 @@ use api::permission::{
     Rule,
 };
 use api::trouble::NoticeLevel;
-use api::{Json, PendingId};
+use api::{Json, PendingId, ToolCallId};
 use serde::Deserialize;
 use wire::{CliRequest, ControlOutcome, HostRequest, Outbound, PermissionUpdate, RequestId};
 
@@ -29,22 +29,13 @@ impl Session {
     pub(crate) fn on_control_request(&mut self, line: wire::ControlRequest) {
         let id = line.request_id;
         match line.request {
-            CliRequest::CanUseTool(ask) => {
-                self.in_turn();
-                self.ask_tool(id, *ask);
-            }
+            CliRequest::CanUseTool(ask) => self.ask_tool(id, *ask),
             CliRequest::Elicitation(ask) => self.ask_form(id, *ask),
             CliRequest::RequestUserDialog(ask) => self.ask_dialog(id, *ask),
-            CliRequest::HookCallback(hook) => {
-                if !self.prompts.is_empty() {
-                    // A prompt's own hook runs before anything else is heard of its turn [hooks/user_prompt_block].
-                    self.in_turn();
-                }
-                self.call_hook(id, *hook);
-            }
+            CliRequest::HookCallback(hook) => self.call_hook(id, *hook),
             CliRequest::McpMessage(message) => {
                 let call = HostCall::Mcp { server: message.server_name, message: message.message };
-                self.call_shell(id, CalledWhat::Mcp, call);
+                self.call_shell(id, CalledWhat::Mcp, None, call);
             }
             CliRequest::OauthTokenRefresh | CliRequest::HostAuthTokenRefresh => {
                 self.out.notice(
@@ -70,11 +61,9 @@ impl Session {
             "ExitPlanMode" => PermissionKind::Plan,
             _ => PermissionKind::Tool,
         };
-        let tool_call_id: Option<api::ToolCallId> = ask.tool_use_id.as_ref().map(|id| id.as_str().into());
-        // A subagent's question may come before the line that tells its call [tools/subagent].
-        let by_call = tool_call_id.as_ref().and_then(|id| self.calls.parent_of(id));
-        let by_agent = || self.run.as_ref()?.tasks.call_of(ask.agent_id.as_deref()?);
-        let parent = by_call.or_else(by_agent);
+        let tool_call_id: Option<ToolCallId> = ask.tool_use_id.as_ref().map(|id| id.as_str().into());
+        let parent = self.subagent(tool_call_id.as_ref(), ask.agent_id.as_deref());
+        self.in_turn_of(parent.as_ref());
         let input = words::json(&ask.input);
         // Newer versions ask about a plan with an empty input; the plan is in the call (2.1.325/exit_plan).
         let called = tool_call_id.as_ref().and_then(|id| self.calls.input_of(id));
@@ -120,7 +109,7 @@ impl Session {
         self.ask(id, request, None);
     }
 
-    fn ask(&mut self, id: RequestId, request: PermissionRequest, parent: Option<api::ToolCallId>) {
+    fn ask(&mut self, id: RequestId, request: PermissionRequest, parent: Option<ToolCallId>) {
         let deadline = self.options.answer_within.map(|limit| later(self.out.now(), limit));
         let Some(run) = &mut self.run else { return };
         run.questions.ask(id, request, parent, deadline, &mut self.out);
@@ -136,7 +125,7 @@ impl Session {
                 | wire::HookEvent::PermissionRequest
                 | wire::HookEvent::PermissionDenied
         );
-        let tool_call_id: Option<api::ToolCallId> =
+        let tool_call_id: Option<ToolCallId> =
             hook.tool_use_id.as_ref().filter(|_| about_a_tool).map(|id| id.as_str().into());
         if let (wire::HookDetail::PostToolUse(result), Some(id)) = (&hook.input.detail, &tool_call_id) {
             self.calls.tell_result(id.clone(), result);
@@ -146,19 +135,38 @@ impl Session {
             self.out.write(Outbound::answer(id, nothing), By::Host);
             return;
         }
+        let parent = self.subagent(tool_call_id.as_ref(), hook.input.agent_id.as_deref());
+        if !self.prompts.is_empty() {
+            // A prompt's own hook runs before anything else is heard of its turn [hooks/user_prompt_block].
+            self.in_turn_of(parent.as_ref());
+        }
         let what = CalledWhat::Hook {
             event: hook.input.event.as_str().to_owned(),
             name: hook.callback_id.as_str().to_owned(),
             tool_call_id: tool_call_id.clone(),
         };
         let callback_id = hook.callback_id.as_str().to_owned();
-        self.call_shell(id, what, HostCall::Hook { callback_id, input: Box::new(hook.input), tool_call_id });
+        let call = HostCall::Hook { callback_id, input: Box::new(hook.input), tool_call_id };
+        self.call_shell(id, what, parent, call);
     }
 
-    fn call_shell(&mut self, request_id: RequestId, what: CalledWhat, call: HostCall) {
+    /// The call of the subagent that asks, if it is one. Its question may come before the line that tells what the
+    /// question is about [tools/subagent].
+    fn subagent(&self, about: Option<&ToolCallId>, agent: Option<&str>) -> Option<ToolCallId> {
+        let by_call = about.and_then(|id| self.calls.parent_of(id));
+        by_call.or_else(|| self.run.as_ref()?.tasks.call_of(agent?))
+    }
+
+    fn call_shell(
+        &mut self,
+        request_id: RequestId,
+        what: CalledWhat,
+        parent: Option<ToolCallId>,
+        call: HostCall,
+    ) {
         let id = self.next_call();
         let Some(run) = &mut self.run else { return };
-        run.questions.call(id, request_id, what, &mut self.out);
+        run.questions.call(id, request_id, what, parent, &mut self.out);
         self.out.call(id, call);
     }
 

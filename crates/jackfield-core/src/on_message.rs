@@ -28,9 +28,9 @@ impl Session {
             self.out.event(words::notice(NoticeLevel::Warning, &twice));
             return;
         }
-        self.in_turn();
-        self.bind(&line.user_message_uuids);
         let parent = line.parent_tool_use_id.as_ref().map(|id| ToolCallId::from(id.as_str()));
+        self.in_turn_of(parent.as_ref());
+        self.bind(&line.user_message_uuids);
         let (message, synthetic) = (line.message.id.as_str(), line.is_synthetic());
         if parent.is_none() {
             if let Some(uuid) = &line.uuid {
@@ -117,7 +117,7 @@ impl Session {
             for block in blocks {
                 match block {
                     Block::ToolResult(result) => {
-                        self.in_turn();
+                        self.in_turn_of(parent.as_ref());
                         self.on_tool_result(result, line.tool_use_result.as_ref(), failed(result));
                     }
                     Block::Unknown { tag, raw } | Block::Malformed { tag, raw, .. } => {

@@ -17,10 +17,12 @@ impl Session {
         if let Some(id) = &line.session_id {
             self.saw_cli_session(id);
         }
-        self.in_turn();
-        let Some(run) = &mut self.run else { return };
         let parent = line.parent_tool_use_id.as_deref();
         let main = parent.is_none();
+        if main {
+            self.in_turn();
+        }
+        let Some(run) = &mut self.run else { return };
         let (calls, out) = (&mut self.calls, &mut self.out);
         match line.event {
             ApiEvent::ContentBlockDelta { index, delta } => match delta {

@@ -114,20 +114,37 @@ impl Session {
             }
             System::MemoryRecall(_) => self.out.notice(NoticeLevel::Info, "memories were recalled"),
             System::FilesPersisted(_) => self.out.notice(NoticeLevel::Info, "files were kept"),
-            System::HookStarted(hook) => {
-                self.tell_hook(hook.hook_event, hook.hook_name, HookStatus::Running, None, None);
-            }
-            System::HookProgress(hook) => {
-                self.tell_hook(hook.hook_event, hook.hook_name, HookStatus::Running, Some(hook.output), None);
-            }
-            System::HookResponse(hook) => {
-                let status = match hook.outcome {
+            System::HookStarted(hook) => self.out.event(Hook {
+                hook_id: Some(hook.hook_id),
+                hook_event: hook.hook_event,
+                hook_name: hook.hook_name,
+                status: HookStatus::Running,
+                tool_call_id: None,
+                output: None,
+                exit_code: None,
+            }),
+            System::HookProgress(hook) => self.out.event(Hook {
+                hook_id: Some(hook.hook_id),
+                hook_event: hook.hook_event,
+                hook_name: hook.hook_name,
+                status: HookStatus::Running,
+                tool_call_id: None,
+                output: said(hook.output),
+                exit_code: None,
+            }),
+            System::HookResponse(hook) => self.out.event(Hook {
+                hook_id: Some(hook.hook_id),
+                hook_event: hook.hook_event,
+                hook_name: hook.hook_name,
+                status: match hook.outcome {
                     Some(wire::HookOutcome::Success) | None => HookStatus::Complete,
                     Some(wire::HookOutcome::Cancelled) => HookStatus::Cancelled,
                     Some(_) => HookStatus::Error,
-                };
-                self.tell_hook(hook.hook_event, hook.hook_name, status, Some(hook.output), hook.exit_code);
-            }
+                },
+                tool_call_id: None,
+                output: said(hook.output),
+                exit_code: hook.exit_code,
+            }),
             System::TaskStarted(_)
             | System::TaskProgress(_)
             | System::TaskUpdated(_)
@@ -303,18 +320,6 @@ impl Session {
         run.tasks.tell(&id.as_str().into(), news, announces, &mut self.out);
     }
 
-    fn tell_hook(
-        &mut self,
-        hook_event: String,
-        hook_name: String,
-        status: HookStatus,
-        output: Option<String>,
-        exit_code: Option<i64>,
-    ) {
-        let output = output.filter(|output| !output.is_empty());
-        self.out.event(Hook { hook_event, hook_name, status, tool_call_id: None, output, exit_code });
-    }
-
     pub(crate) fn on_auth_status(&mut self, line: wire::AuthStatus) {
         let words = if line.is_authenticating { "signing in" } else { "signed in" };
         match line.error {
@@ -361,4 +366,8 @@ fn status(status: &wire::TaskStatus) -> TaskStatus {
             TaskStatus::Running
         }
     }
+}
+
+fn said(output: String) -> Option<String> {
+    Some(output).filter(|output| !output.is_empty())
 }

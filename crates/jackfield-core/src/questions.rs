@@ -41,6 +41,7 @@ pub(crate) struct Asked {
 pub(crate) struct Called {
     pub(crate) request_id: RequestId,
     pub(crate) what: CalledWhat,
+    parent: Option<ToolCallId>,
 }
 
 #[derive(Debug)]
@@ -68,9 +69,16 @@ impl Questions {
     }
 
     /// Calls the shell.
-    pub(crate) fn call(&mut self, id: CallId, request_id: RequestId, what: CalledWhat, out: &mut Outbox) {
+    pub(crate) fn call(
+        &mut self,
+        id: CallId,
+        request_id: RequestId,
+        what: CalledWhat,
+        parent: Option<ToolCallId>,
+        out: &mut Outbox,
+    ) {
         self.withdraw(&request_id, out);
-        let called = Called { request_id, what };
+        let called = Called { request_id, what, parent };
         called.tell(HookStatus::Running, None, out);
         self.called.insert(id, called);
     }
@@ -168,14 +176,16 @@ impl Called {
     fn tell(&self, status: HookStatus, output: Option<String>, out: &mut Outbox) {
         // Messages to MCP servers show in the tool calls that they serve.
         let CalledWhat::Hook { event, name, tool_call_id } = &self.what else { return };
-        out.event(Hook {
+        let hook = Hook {
+            hook_id: (!self.request_id.is_missing()).then(|| self.request_id.to_string()),
             hook_event: event.clone(),
             hook_name: name.clone(),
             status,
             tool_call_id: tool_call_id.clone(),
             output,
             exit_code: None,
-        });
+        };
+        out.event_in(self.parent.as_ref(), hook);
     }
 }
 

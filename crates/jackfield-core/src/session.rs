@@ -325,6 +325,13 @@ impl Session {
         self.enter(prompts);
     }
 
+    /// The same for something that may be a subagent's: one in the background goes on between turns, and begins none.
+    pub(crate) fn in_turn_of(&mut self, parent: Option<&api::ToolCallId>) {
+        if parent.is_none() {
+            self.in_turn();
+        }
+    }
+
     /// Prompts enter the conversation.
     pub(crate) fn enter(&mut self, prompts: Vec<Prompt>) {
         if prompts.is_empty() {

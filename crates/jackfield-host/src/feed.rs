@@ -40,7 +40,7 @@ pub(crate) struct Standing {
     pub(crate) ended: u64,
     pub(crate) idle: u64,
     pub(crate) running: u64,
-    /// A turn runs and waits for an answer.
+    /// It waits for an answer.
     pub(crate) waiting: u64,
     pub(crate) queued: u64,
     pub(crate) questions: usize,
@@ -136,10 +136,11 @@ impl Feed {
         let mut standing = Standing::default();
         for summary in self.lock().sessions.values().filter_map(|entry| entry.summary.as_ref()) {
             *match summary.state {
+                // Also between turns: a subagent in the background may ask.
+                _ if !summary.pending.is_empty() => &mut standing.waiting,
                 SessionState::Ended => &mut standing.ended,
                 SessionState::Idle => &mut standing.idle,
-                SessionState::Running if summary.pending.is_empty() => &mut standing.running,
-                SessionState::Running => &mut standing.waiting,
+                SessionState::Running => &mut standing.running,
             } += 1;
             standing.queued += u64::from(summary.queued);
             standing.questions += summary.pending.len();
@@ -189,7 +190,9 @@ impl Known {
         if running.len() + starting < most {
             return Room::Free;
         }
-        let idle = running.into_iter().filter(|summary| summary.state == SessionState::Idle);
+        let is_idle =
+            |summary: &&SessionSummary| summary.state == SessionState::Idle && summary.pending.is_empty();
+        let idle = running.into_iter().filter(is_idle);
         let longest = idle.min_by_key(|summary| summary.updated_at);
         longest.map_or(Room::None, |summary| Room::Of(summary.session_id.clone()))
     }
@@ -264,12 +267,41 @@ fn frame(sessions: &[Bytes], deleted: &[Bytes]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use jackfield_api::permission::{PermissionKind, PermissionRequest};
+
     use super::*;
 
     fn tell(feed: &Feed, id: &str, state: SessionState, updated_at: u64) {
         let mut summary = SessionSummary::new(id.into(), "/", Timestamp(0));
         (summary.state, summary.updated_at) = (state, Timestamp(updated_at));
         feed.tell(summary, BTreeMap::new());
+    }
+
+    #[test]
+    fn who_asks_between_turns_waits_and_makes_no_room() {
+        let feed = Feed::default();
+        let mut summary = SessionSummary::new("asks".into(), "/", Timestamp(0));
+        summary.state = SessionState::Idle;
+        feed.tell(summary.clone(), BTreeMap::new());
+        assert_eq!((feed.standing().idle, feed.room(1)), (1, Room::Of("asks".into())));
+        summary.pending.push(PermissionRequest {
+            pending_id: PendingId(7),
+            kind: PermissionKind::Tool,
+            tool_call_id: None,
+            tool_name: None,
+            tool_title: "Write a.txt".to_owned(),
+            normalized: None,
+            input: None,
+            suggestions: Vec::new(),
+            reason: None,
+            questions: Vec::new(),
+            plan: None,
+            message: None,
+            schema: None,
+        });
+        feed.tell(summary, BTreeMap::new());
+        let Standing { idle, waiting, questions, .. } = feed.standing();
+        assert_eq!((idle, waiting, questions, feed.room(1)), (0, 1, 1, Room::None));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The machine that makes spans out of a session's events: one tree per turn.
 //!
 //! A turn is `streamjson.prompt`, and everything in it is inside of that; what a subagent does is inside of the tool
-//! call that began it, also where it goes on in the background when call and turn are over. It reads events and changes nothing. The one rule it keeps: whatever ends a turn (its result,
-//! an interrupt, the end of the run or of the host) ends every span of it, exactly once.
+//! call that began it, also where it goes on in the background when call and turn are over. It reads events and changes
+//! nothing. The one rule it keeps: whatever ends a turn (its result, an interrupt, the end of the run or of the host)
+//! ends every span of it, exactly once.
 
 mod clean;
 mod facts;
@@ -85,8 +86,9 @@ impl Spans {
     /// Takes an event in; what it tells of is asked for where it is wanted.
     #[inline]
     pub fn see(&mut self, event: &Event, source: &mut dyn Source) {
-        // A failure is told right behind the result that it belongs to.
-        if self.ended.is_some() && !matches!(event.body, Body::Error(_)) {
+        // A turn's failure is told right behind the result that it belongs to.
+        let may_fail = matches!(&event.body, Body::Error(error) if !facts::is_of_run(&error.code));
+        if self.ended.is_some() && !may_fail {
             self.settle();
         }
         self.now = self.now.max(event.at);
@@ -113,9 +115,9 @@ impl Spans {
                 self.model = Some(Arc::clone(&model));
                 // In its first turn the CLI tells of itself when the turn runs.
                 if let Some(turn) = self.forest.get(&Key::Turn)
-                    && turn.span.attribute(facts::MODEL_ASKED).is_none()
+                    && turn.span.attribute(facts::MODEL).is_none()
                 {
-                    turn.say(facts::MODEL_ASKED, model);
+                    turn.say(facts::MODEL, model);
                 }
                 self.point(names::SYSTEM.into(), event, source, facts::status(status));
             }
@@ -232,10 +234,8 @@ impl Spans {
     /// Nothing more is told of what has happened so far: a turn that got its result is over.
     pub fn settle(&mut self) {
         if let Some(at) = self.ended.take() {
-            if let Some(turn) = self.forest.get(&Key::Turn)
-                && turn.span.attribute(facts::OUTCOME).is_none()
-            {
-                turn.say(facts::OUTCOME, "complete");
+            if let Some(turn) = self.forest.get(&Key::Turn) {
+                turn.came_to("complete");
             }
             self.forest.close(&Key::Turn, at);
         }
@@ -262,6 +262,9 @@ impl Spans {
 
     fn begin(&mut self, event: &Event, trigger: Trigger) {
         // The CLI tells of no result for a turn that another takes over.
+        if let Some(turn) = self.forest.get(&Key::Turn) {
+            turn.came_to("taken_over");
+        }
         self.close(&Key::Turn);
         let turn = event.turn.unwrap_or_default();
         let place = self.place(turn, None).parent;
@@ -279,7 +282,7 @@ impl Spans {
             (facts::TURN, u64::from(turn.0).into()),
             (facts::TRIGGER, trigger.into()),
         ]);
-        attributes.extend(self.model.clone().map(|model| (facts::MODEL_ASKED, model.into())));
+        attributes.extend(self.model.clone().map(|model| (facts::MODEL, model.into())));
         let span = Span {
             trace_id: place.trace_id,
             trace_state: None,
@@ -290,20 +293,20 @@ impl Spans {
             end: self.now,
             attributes,
             events,
+            events_left_out: 0,
             said,
             failed: None,
         };
         self.forest.open(Key::Turn, None, span);
     }
 
-    /// Gives the turn to the trace of whoever gave its prompt. Nothing is inside of it yet; a prompt that joins a
+    /// Gives the turn to the trace of whoever gave its prompt, as long as nothing is inside of it: a prompt that joins a
     /// turn later does not take it away.
     fn adopt(&mut self, prompt: Option<&Uuid>) {
         let Some(index) = self.prompted.iter().position(|(uuid, _)| Some(uuid) == prompt) else { return };
         let Some((_, TraceContext { parent, state })) = self.prompted.remove(index) else { return };
-        let alone = !self.forest.holds_any(&Key::Turn);
         if let Some(turn) = self.forest.get(&Key::Turn)
-            && alone
+            && !turn.has_held
             && turn.span.parent == Parent::None
         {
             turn.span.trace_id = parent.trace_id;

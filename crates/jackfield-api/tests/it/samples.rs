@@ -134,6 +134,7 @@ fn next(body: &Body) -> Option<Body> {
         Body::ApiRetry(_) => rate_limit().into(),
         Body::RateLimit(_) => file_updated().into(),
         Body::FileUpdated(_) => Hook {
+            hook_id: Some("h1".into()),
             hook_event: "PreToolUse".into(),
             hook_name: text(),
             status: HookStatus::Cancelled,

@@ -343,7 +343,8 @@ fn a_hook_is_called_by_the_shell_and_its_answer_is_written() {
     });
     let told = scene.cli(&request("r-1", &hook));
     let running = json!({
-        "type": "hook", "hook_event": "PreToolUse", "hook_name": "h", "status": "running", "tool_call_id": "toolu_1",
+        "type": "hook", "hook_id": "r-1", "hook_event": "PreToolUse", "hook_name": "h", "status": "running",
+        "tool_call_id": "toolu_1",
     });
     assert_eq!(told[0], running);
     assert_eq!(told[1]["call"], 1);
@@ -366,7 +367,10 @@ fn a_hook_that_the_cli_no_longer_waits_for_is_withdrawn_and_its_answer_is_not_wr
     assert_eq!(
         told,
         [
-            json!({ "type": "hook", "hook_event": "Stop", "hook_name": "h", "status": "cancelled", "tool_call_id": null }),
+            json!({
+                "type": "hook", "hook_id": "r-1", "hook_event": "Stop", "hook_name": "h", "status": "cancelled",
+                "tool_call_id": null,
+            }),
             json!({ "call_withdrawn": 1 }),
         ]
     );
@@ -393,8 +397,8 @@ fn a_message_to_a_server_inside_the_host_is_answered_with_its_reply() {
     );
 }
 
-#[test]
-fn a_permission_of_a_subagent_belongs_to_the_call_that_started_it() {
+/// A turn in which a subagent was started.
+fn with_subagent() -> Scene {
     let mut scene = Scene::in_turn();
     let task = json!({ "type": "tool_use", "id": "toolu_task", "name": "Task", "input": { "prompt": "go" } });
     scene.cli(&assistant("m-1", task));
@@ -402,6 +406,59 @@ fn a_permission_of_a_subagent_belongs_to_the_call_that_started_it() {
         "task_id": "agent-1", "tool_use_id": "toolu_task", "description": "go", "task_type": "local_agent",
     });
     scene.cli(&system("task_started", &started));
+    scene
+}
+
+#[test]
+fn a_subagent_that_goes_on_when_its_turn_is_over_begins_no_turn() {
+    let mut scene = with_subagent();
+    scene.cli(&tool_result("toolu_task", "it runs in the background"));
+    scene.cli(&result(0.1));
+    let of_subagent = |mut line: Value| {
+        line["parent_tool_use_id"] = json!("toolu_task");
+        line
+    };
+    let hook = json!({
+        "subtype": "hook_callback", "callback_id": "h", "tool_use_id": "toolu_1",
+        "input": { "hook_event_name": "PreToolUse", "session_id": "cli-1", "agent_id": "agent-1" },
+    });
+    let mut ask = can_use_tool("r-2", "Bash", "toolu_1", &json!({ "command": "ls" }));
+    ask["request"]["agent_id"] = json!("agent-1");
+    // A prompt waits all the while.
+    scene.host(&prompt("u-2", "and now?"));
+    let block =
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } });
+    let lines = [
+        of_subagent(stream(block)),
+        of_subagent(bash("m-2", "toolu_1", "ls")),
+        request("r-1", &hook),
+        ask,
+        of_subagent(tool_result("toolu_1", "a.txt")),
+        of_subagent(text("m-3", "done")),
+    ];
+    let told: Vec<Value> = lines.iter().flat_map(|line| scene.cli(line)).collect();
+    let ours: Vec<&str> = told.iter().filter_map(|event| event["type"].as_str()).collect();
+    assert_eq!(
+        ours,
+        [
+            "tool_call",
+            "hook",
+            "permission_request",
+            "permission_resolved",
+            "tool_update",
+            "message_chunk",
+            "item_ended"
+        ]
+    );
+    let inside = |event: &Value| event["type"].is_null() || event["parent_tool_call_id"] == "toolu_task";
+    assert!(told.iter().all(inside), "{told:#?}");
+    let begun = scene.cli(&init("cli-1"));
+    assert_eq!(of_type(&begun, &["turn_started"]), [json!({ "type": "turn_started", "trigger": "prompt" })]);
+}
+
+#[test]
+fn a_permission_of_a_subagent_belongs_to_the_call_that_started_it() {
+    let mut scene = with_subagent();
     // The question comes before the subagent's own line [tools/subagent].
     let mut ask = can_use_tool("r-1", "Bash", "toolu_1", &json!({ "command": "ls" }));
     ask["request"]["agent_id"] = json!("agent-1");

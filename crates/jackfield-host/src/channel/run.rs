@@ -75,7 +75,8 @@ pub(crate) async fn start(
             let options = options.variable("TRACEPARENT", parent.to_string());
             match state {
                 Some(state) => options.variable("TRACESTATE", &*state),
-                None => options,
+                // What the host's own environment has belongs to another trace.
+                None => options.without_variable("TRACESTATE"),
             }
         }
         None => options,

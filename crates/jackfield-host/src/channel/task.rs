@@ -323,7 +323,8 @@ impl Task {
     fn is_idle(&self) -> bool {
         let snapshot = self.book.transcript.snapshot();
         let works = snapshot.tasks.iter().any(|task| task.status == TaskStatus::Running);
-        matches!(self.run, Run::Live(_)) && snapshot.state == SessionState::Idle && !works
+        let waits = works || !snapshot.pending.is_empty();
+        matches!(self.run, Run::Live(_)) && snapshot.state == SessionState::Idle && !waits
     }
 
     fn is_quiet(&self) -> bool {

@@ -14,8 +14,8 @@ pub(super) const OPERATION: &str = "gen_ai.operation.name";
 pub(super) const PROVIDER: &str = "gen_ai.provider.name";
 pub(super) const AGENT: &str = "gen_ai.agent.name";
 pub(super) const CONVERSATION: &str = "gen_ai.conversation.id";
-pub(super) const MODEL_ASKED: &str = "gen_ai.request.model";
-pub(super) const MODEL: &str = "gen_ai.response.model";
+/// The model that is asked. Another one may answer: which ones did is told with the figures of a turn.
+pub(super) const MODEL: &str = "gen_ai.request.model";
 pub(super) const RESPONSE: &str = "gen_ai.response.id";
 pub(super) const TOOL: &str = "gen_ai.tool.name";
 pub(super) const TOOL_TYPE: &str = "gen_ai.tool.type";
@@ -52,6 +52,10 @@ pub(super) fn complete(complete: &Complete) -> Vec<Attribute> {
         ("jackfield.duration_api_ms", figures.duration_api_ms.into()),
         ("jackfield.requests", figures.num_turns.into()),
     ];
+    if !figures.models.is_empty() {
+        let models = figures.models.iter().map(|model| model.model.clone());
+        attributes.push(("jackfield.models", Value::Texts(models.collect())));
+    }
     if let Some(reason) = &figures.terminal_reason {
         attributes.push(("gen_ai.response.finish_reasons", Value::Texts(vec![reason.clone()])));
     }
@@ -62,7 +66,7 @@ pub(super) fn complete(complete: &Complete) -> Vec<Attribute> {
 pub(super) fn status(status: &SessionStatus) -> Vec<Attribute> {
     let count = |length: usize| Value::Whole(u64::try_from(length).unwrap_or(u64::MAX));
     vec![
-        (MODEL_ASKED, status.model.clone().into()),
+        (MODEL, status.model.clone().into()),
         ("jackfield.cli_version", status.claude_code_version.clone().into()),
         ("jackfield.cli_session_id", status.cli_session_id.clone().into()),
         ("jackfield.permission_mode", status.permission_mode.clone().into()),
@@ -115,6 +119,11 @@ pub(crate) fn run_end(reason: RunEndReason) -> &'static str {
         RunEndReason::OutputEnded => "output_ended",
         RunEndReason::HostEnded => "host_ended",
     }
+}
+
+/// Whether the code of a failure is that of a run, which may have nothing to do with its last turn.
+pub(crate) fn is_of_run(code: &str) -> bool {
+    matches!(code, "not_started" | "exited" | "crashed" | "truncated" | "wedged" | "host_ended")
 }
 
 /// `PreToolUse` as `pre_tool_use`.

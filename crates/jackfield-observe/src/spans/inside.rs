@@ -9,7 +9,7 @@ use jackfield_api::conversation::ItemOutcome;
 use jackfield_api::tool::{Hook, HookStatus};
 use jackfield_api::{Event, ItemId, MessageId};
 
-use super::open::{Key, Place, Room};
+use super::open::{Key, Open, Place, Room};
 use super::{HAPPENINGS, Source, Spans, TURNS, facts};
 use crate::span::{Attribute, Parent, Span, SpanEvent, Value, names};
 
@@ -26,7 +26,7 @@ impl Spans {
             return;
         }
         let message = message.map(|id| (facts::RESPONSE, Value::from(id.0.clone())));
-        // What model a subagent has is not told.
+        // What model a subagent asks is not told.
         let model = self.model.clone().filter(|_| event.parent_tool_call_id.is_none());
         let model = model.map(|model| (facts::MODEL, model.into()));
         self.open(Key::Item(item), name.into(), event, message.into_iter().chain(model));
@@ -61,12 +61,10 @@ impl Spans {
     }
 
     pub(super) fn hook(&mut self, event: &Event, source: &mut dyn Source, hook: &Hook) {
-        let key = Key::Hook {
-            event: hook.hook_event.clone(),
-            name: hook.hook_name.clone(),
-            call: hook.tool_call_id.clone(),
-        };
+        let key = Key::Hook(hook.hook_id.clone().unwrap_or_else(|| hook.hook_name.clone()));
         let outcome = match hook.status {
+            // It says something while it runs.
+            HookStatus::Running if self.forest.contains(&key) => return self.attach(&key, event, source),
             HookStatus::Running => {
                 let mut attributes = vec![(facts::HOOK, hook.hook_event.clone().into())];
                 attributes
@@ -104,6 +102,7 @@ impl Spans {
             end: now,
             attributes: known,
             events,
+            events_left_out: 0,
             said,
             failed: None,
             trace_id: open.span.trace_id,
@@ -154,7 +153,7 @@ impl Spans {
         attributes: impl IntoIterator<Item = Attribute>,
     ) -> (Option<Key>, Span) {
         let inside = self.scope(event);
-        let outer = inside.as_ref().and_then(|key| self.forest.place(key));
+        let outer = inside.as_ref().and_then(|key| self.forest.enter(key));
         let (trace_id, trace_state, parent) = match outer {
             Some(Place { trace_id, trace_state, span_id }) => (trace_id, trace_state, Parent::Ours(span_id)),
             None => (self.seed.trace(TURNS | event.seq.0), None, Parent::None),
@@ -171,6 +170,7 @@ impl Spans {
             end: self.now,
             attributes: known,
             events,
+            events_left_out: 0,
             said,
             failed: None,
         };
@@ -186,11 +186,13 @@ impl Spans {
     /// Something that happened in whatever runs.
     pub(super) fn happened(&mut self, event: &Event, source: &mut dyn Source, attributes: Vec<Attribute>) {
         let Some(key) = self.scope(event) else { return };
-        if let Some(open) = self.forest.get(&key)
-            && open.span.events.len() < HAPPENINGS
-        {
-            let (name, at) = (event.body.tag(), event.at);
-            open.span.events.push(SpanEvent { name, at, attributes, payload: None });
+        if let Some(Open { span, .. }) = self.forest.get(&key) {
+            if span.events.len() < HAPPENINGS {
+                let (name, at) = (event.body.tag(), event.at);
+                span.events.push(SpanEvent { name, at, attributes, payload: None });
+            } else {
+                span.events_left_out = span.events_left_out.saturating_add(1);
+            }
         }
         self.attach(&key, event, source);
     }

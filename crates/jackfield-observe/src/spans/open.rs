@@ -25,7 +25,7 @@ pub(super) enum Key {
     Item(ItemId),
     Tool(ToolCallId),
     Question(PendingId),
-    Hook { event: String, name: String, call: Option<ToolCallId> },
+    Hook(String),
 }
 
 /// A span that is not over yet.
@@ -34,6 +34,8 @@ pub(super) struct Open {
     key: Key,
     inside: Option<Key>,
     pub(super) span: Span,
+    /// Something is or was inside of it.
+    pub(super) has_held: bool,
 }
 
 /// The task of a tool call, which may go on when the call has its result.
@@ -86,7 +88,7 @@ impl Forest {
     }
 
     pub(super) fn open(&mut self, key: Key, inside: Option<Key>, span: Span) {
-        self.open.push(Open { key, inside, span });
+        self.open.push(Open { key, inside, span, has_held: false });
     }
 
     /// An open span. What was opened last is found first: it is what is mostly looked for.
@@ -102,18 +104,20 @@ impl Forest {
         self.open.len()
     }
 
-    /// Whether something is open inside of an open span.
-    pub(super) fn holds_any(&self, key: &Key) -> bool {
-        self.open.iter().any(|open| open.inside.as_ref() == Some(key))
-    }
-
     /// Whether others may be inside of a span: it is open, or a call whose task goes on.
     pub(super) fn has_place(&self, key: &Key) -> bool {
         self.contains(key) || self.left(key).is_some()
     }
 
-    /// Where such a span stands.
-    pub(super) fn place(&self, key: &Key) -> Option<Place> {
+    /// Where such a span stands, for something that will be inside of it.
+    pub(super) fn enter(&mut self, key: &Key) -> Option<Place> {
+        if let Some(open) = self.get(key) {
+            open.has_held = true;
+        }
+        self.place(key)
+    }
+
+    fn place(&self, key: &Key) -> Option<Place> {
         let open = self.open.iter().rev().find(|open| open.key == *key);
         open.map(Open::place).or_else(|| self.left(key).cloned())
     }
@@ -153,14 +157,11 @@ impl Forest {
         }
     }
 
-    /// Closes the first span with this key, and before it what is inside of it and has not ended by itself.
+    /// Closes a span, and before it what is inside of it and has not ended by itself.
     pub(super) fn close(&mut self, key: &Key, at: Timestamp) {
         let Some(index) = self.open.iter().position(|open| open.key == *key) else { return };
         let outer = self.open.remove(index);
-        // Two with the same key hold the same things; they stay for the second.
-        if !self.contains(key) {
-            self.close_inside(key, at);
-        }
+        self.close_inside(key, at);
         self.finished(outer.span, at);
     }
 
@@ -168,7 +169,7 @@ impl Forest {
         while let Some(inner) = self.open.iter().find(|open| open.inside.as_ref() == Some(key)) {
             let inner = inner.key.clone();
             if let Some(inner) = self.get(&inner) {
-                inner.unfinished();
+                inner.came_to("unfinished");
             }
             self.close(&inner, at);
         }
@@ -177,7 +178,7 @@ impl Forest {
     /// Closes everything.
     pub(super) fn close_all(&mut self, at: Timestamp) {
         while let Some(open) = self.open.first_mut() {
-            open.unfinished();
+            open.came_to("unfinished");
             let key = open.key.clone();
             self.close(&key, at);
         }
@@ -205,9 +206,12 @@ impl Forest {
 
     /// Shows the spans that are over to who takes them.
     pub(super) fn hand_on(&mut self, take: impl FnOnce(&[Span])) {
-        if self.open.is_empty() && self.tasks.is_empty() {
-            self.left_out.clear();
-        }
+        let Self { open, tasks, left_out, .. } = self;
+        left_out.retain(|trace| {
+            let left = tasks.iter().filter_map(|task| task.left.as_ref());
+            open.iter().any(|open| open.span.trace_id == *trace)
+                || left.into_iter().any(|at| at.trace_id == *trace)
+        });
         if self.closed.is_empty() {
             return;
         }
@@ -240,9 +244,10 @@ impl Open {
         self.span.attributes.extend(attributes);
     }
 
-    fn unfinished(&mut self) {
+    /// How it ended, if that was not said before.
+    pub(super) fn came_to(&mut self, outcome: &'static str) {
         if self.span.attribute(super::facts::OUTCOME).is_none() {
-            self.say(super::facts::OUTCOME, "unfinished");
+            self.say(super::facts::OUTCOME, outcome);
         }
     }
 }

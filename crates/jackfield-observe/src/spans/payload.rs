@@ -156,6 +156,7 @@ mod tests {
             end: Timestamp(1),
             attributes: Vec::new(),
             events: Vec::new(),
+            events_left_out: 0,
             said: String::new(),
             failed: None,
         }

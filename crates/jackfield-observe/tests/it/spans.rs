@@ -8,7 +8,7 @@ use jackfield_api::{Body, Event, ItemId, Timestamp, ToolCallId, codec};
 use jackfield_core::Transcript;
 use jackfield_observe::span::names;
 use jackfield_observe::{
-    Parent, Payloads, Sampled, Seed, Source, Span, Spans, TraceContext, TraceParent, Value,
+    Parent, Payloads, Sampled, Seed, Source, Span, SpanId, Spans, TraceContext, TraceId, TraceParent, Value,
 };
 use proptest::prelude::*;
 
@@ -31,7 +31,10 @@ pub(crate) fn taken(machine: &mut Spans) -> Vec<Span> {
 
 /// The spans of events behind which the session is put away.
 pub(crate) fn spans_of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Span> {
-    let mut machine = machine();
+    spans_from(machine(), events)
+}
+
+fn spans_from<'a>(mut machine: Spans, events: impl IntoIterator<Item = &'a Event>) -> Vec<Span> {
     let mut last = Timestamp(0);
     for event in events {
         machine.see(event, &mut ());
@@ -136,6 +139,7 @@ proptest! {
     fn every_span_ends_once_whatever_the_order(
         which in 0_usize..310,
         order in prop::collection::vec(any::<prop::sample::Index>(), 0..120),
+        traced in any::<u64>(),
     ) {
         let events = &recordings::all()[which].events;
         // A recording of an editor's wire alone has no events.
@@ -147,7 +151,19 @@ proptest! {
         let mut seen = BTreeSet::new();
         let mixed = order.iter().map(|index| index.index(events.len())).filter(|index| seen.insert(*index));
         let turns: Vec<&Event> = mixed.map(|index| &events[index]).collect();
-        check(&spans_of(turns), events);
+        check(&spans_of(turns.iter().copied()), events);
+        // … also where some of the prompts belong to somebody else's trace.
+        let mut machine = machine();
+        let prompts = events.iter().filter_map(|event| match &event.body {
+            Body::UserMessage(message) => message.uuid.clone(),
+            _ => None,
+        });
+        for (at, prompt) in prompts.enumerate().filter(|(at, _)| traced >> (at % 64) & 1 == 1) {
+            let trace_id = TraceId(u128::try_from(at).unwrap() + 1);
+            let parent = TraceParent { trace_id, span_id: SpanId(1), sampled: Sampled::Yes };
+            machine.prompted(prompt, TraceContext { parent, state: None });
+        }
+        check(&spans_from(machine, turns), events);
     }
 }
 
@@ -180,6 +196,89 @@ fn a_prompt_of_a_client_goes_on_with_the_clients_trace() {
         assert_eq!((place.trace_id, place.span_id), (root.trace_id, root.span_id), "it was told before");
         assert!(spans.iter().all(|span| span.trace_id == parent.trace_id));
     }
+}
+
+#[test]
+fn a_prompt_that_joins_a_turn_leaves_it_in_its_own_trace() {
+    for name in ["recordings-2.1.197/steer_during_tool", "recordings-2.1.325/steer_during_tool"] {
+        let events = &recordings::named(name).events;
+        let joined = events.iter().rev().find_map(|event| match &event.body {
+            Body::UserMessage(message) => message.uuid.clone(),
+            _ => None,
+        });
+        let parent = TraceParent::read("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00").unwrap();
+        for sampled in [Sampled::Yes, Sampled::No] {
+            let mut machine = machine();
+            let parent = TraceParent { sampled, ..parent };
+            machine.prompted(joined.clone().unwrap(), TraceContext { parent, state: None });
+            assert_eq!(spans_from(machine, events), spans_of(events), "{name}");
+        }
+    }
+}
+
+/// Events of a session in which a turn runs.
+fn in_turn(bodies: &[serde_json::Value]) -> Vec<Event> {
+    let begin = serde_json::json!({ "type": "turn_started", "trigger": "prompt" });
+    let numbered = [&begin].into_iter().chain(bodies).zip(1_u64..).map(|(body, seq)| {
+        let mut event = body.clone();
+        for (name, value) in [("seq", seq), ("at", seq), ("turn", 1)] {
+            event[name] = value.into();
+        }
+        event["session_id"] = "s".into();
+        codec::decode(&event.to_string()).unwrap()
+    });
+    numbered.collect()
+}
+
+/// What came of a span, however often it was said.
+fn outcomes(span: &Span) -> Vec<&Value> {
+    let said = span.attributes.iter().filter(|(name, _)| *name == "jackfield.outcome");
+    said.map(|(_, outcome)| outcome).collect()
+}
+
+#[test]
+fn hooks_of_one_name_are_told_apart_and_what_they_say_begins_no_other() {
+    let hook = |id: &str, status: &str| {
+        serde_json::json!({
+            "type": "hook", "hook_id": id, "hook_event": "SessionStart", "hook_name": "startup", "status": status,
+            "tool_call_id": null,
+        })
+    };
+    let events = in_turn(&[
+        hook("a", "running"),
+        hook("b", "running"),
+        hook("b", "running"),
+        hook("a", "error"),
+        hook("b", "complete"),
+    ]);
+    let spans = spans_of(&events);
+    check(&spans, &events);
+    let hooks: Vec<&Span> = spans.iter().filter(|span| span.name == names::HOOK).collect();
+    let ends: Vec<_> = hooks.iter().map(|span| (span.start.0, span.end.0, outcomes(span))).collect();
+    assert_eq!(ends, [(2, 5, vec![&"error".into()]), (3, 6, vec![&"complete".into()])]);
+    for hook in hooks {
+        assert_eq!(spans.iter().filter(|span| span.parent == Parent::Ours(hook.span_id)).count(), 1);
+    }
+}
+
+#[test]
+fn a_run_that_fails_behind_a_good_turn_does_not_make_it_a_bad_one() {
+    let recording = recordings::named("recordings/basic/partial_all_blocks");
+    let complete = recording.events.iter().find(|event| matches!(event.body, Body::Complete(_))).unwrap();
+    let complete = serde_json::to_value(complete).unwrap();
+    for (code, outcome) in [("crashed", "complete"), ("wedged", "complete"), ("rate_limit", "failed")] {
+        let error = serde_json::json!({ "type": "error", "error": "e", "code": code });
+        let spans = spans_of(&in_turn(&[complete.clone(), error]));
+        let turn = spans.iter().find(|span| span.name == names::PROMPT).unwrap();
+        assert_eq!(outcomes(turn), [&outcome.into()], "{code}");
+    }
+}
+
+#[test]
+fn of_much_that_happens_in_a_span_the_rest_is_counted() {
+    let notice = serde_json::json!({ "type": "notice", "level": "info", "text": "t" });
+    let spans = spans_of(&in_turn(&vec![notice; 100]));
+    assert_eq!((spans[0].events.len(), spans[0].events_left_out), (64, 36));
 }
 
 fn without_echo(text: &str) -> Cow<'_, str> {

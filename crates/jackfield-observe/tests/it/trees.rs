@@ -102,10 +102,12 @@ fn hooks_have_their_answers_inside() {
     // A hook and its answer are always two lines.
     let mut tree = String::new();
     for line in tree_of("recordings/hooks/all_events_observed").lines() {
-        match line.strip_prefix("    control.hook_response.") {
+        match line.trim_start().strip_prefix("control.hook_response.") {
             Some(answer) => writeln!(tree, "{answer}").unwrap(),
-            None if line == "  control.control_request.hook_callback complete" => tree += "  hook ",
-            None => writeln!(tree, "{line}").unwrap(),
+            None => match line.strip_suffix("control.control_request.hook_callback complete") {
+                Some(depth) => write!(tree, "{depth}hook ").unwrap(),
+                None => writeln!(tree, "{line}").unwrap(),
+            },
         }
     }
     assert_eq!(
@@ -139,9 +141,9 @@ prompt complete
 prompt complete
   hook user_prompt_submit complete
   tool_call Task complete
+    hook subagent_start complete
+    hook subagent_stop complete
   hook pre_tool_use complete
-  hook subagent_start complete
-  hook subagent_stop complete
   hook post_tool_use complete
   hook post_tool_batch complete
   message_chunk complete

@@ -85,6 +85,10 @@ pub(super) fn write_span(span: &Span, out: &mut Vec<u8>) {
         for event in &span.events {
             write_nested(11, out, |out| write_event(span, event, out));
         }
+        if span.events_left_out > 0 {
+            write_key(12, NUMBER, out);
+            write_varint(span.events_left_out.into(), out);
+        }
         if let Some(words) = &span.failed {
             write_nested(15, out, |out| {
                 write_text(2, words, out);
@@ -307,6 +311,7 @@ mod tests {
                     payload: Some(Payload { place: 3..3 + length, bytes: 99_999 }),
                 },
             ],
+            events_left_out: u32::try_from(length).unwrap(),
             said: format!("{{}}{}", "{".repeat(length + 1)),
             failed,
         };
@@ -364,6 +369,7 @@ mod tests {
             end_time_unix_nano: span.end.0 * 1_000_000,
             attributes: span.attributes.iter().map(known).collect(),
             events: span.events.iter().map(event).collect(),
+            dropped_events_count: span.events_left_out,
             status: span.failed.clone().map(|message| official::Status {
                 message,
                 code: official::status::StatusCode::Error.into(),

@@ -17,7 +17,13 @@ def value(any_value):
 
 
 def attributes(pairs):
-    return {pair.key: value(pair.value) for pair in pairs}
+    known = {}
+    for pair in pairs:
+        if pair.key in known:
+            # No span: whoever reads this tells it.
+            print(f"the attribute {pair.key} is there twice", flush=True)
+        known[pair.key] = value(pair.value)
+    return known
 
 
 class Collector(BaseHTTPRequestHandler):

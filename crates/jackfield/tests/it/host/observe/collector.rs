@@ -34,7 +34,7 @@ pub(super) struct Arrived {
 
 /// The collector, and all that it was told.
 pub(super) struct Collector {
-    _child: Child,
+    child: Child,
     said: Lines<BufReader<ChildStdout>>,
     port: u16,
     pub(super) spans: Vec<Arrived>,
@@ -55,7 +55,7 @@ impl Collector {
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
         let port =
             timeout(PATIENCE, said.next_line()).await.unwrap().unwrap().expect("the collector listens");
-        Self { _child: child, said, port: port.parse().unwrap(), spans: Vec::new() }
+        Self { child, said, port: port.parse().unwrap(), spans: Vec::new() }
     }
 
     /// Lets a host export to it.
@@ -72,10 +72,21 @@ impl Collector {
     /// Waits until so many spans with this name have arrived. A parent comes behind its children.
     pub(super) async fn until(&mut self, name: &str, count: usize) {
         while self.count(name) < count {
-            let line =
-                timeout(PATIENCE, self.said.next_line()).await.expect("spans arrive").unwrap().unwrap();
-            self.spans.push(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")));
+            assert!(self.next().await, "the collector has ended");
         }
+    }
+
+    /// All spans, when nobody is there any more who could send some.
+    pub(super) async fn all(&mut self) {
+        self.child.start_kill().unwrap();
+        while self.next().await {}
+    }
+
+    async fn next(&mut self) -> bool {
+        let line = timeout(PATIENCE, self.said.next_line()).await.expect("spans arrive").unwrap();
+        let Some(line) = line else { return false };
+        self.spans.push(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")));
+        true
     }
 
     /// The spans as a tree, one per line, with what is known of each. What is inside of the same span stands in the
@@ -85,9 +96,13 @@ impl Collector {
         self.written("", 0)
     }
 
-    /// How many spans with this name there are.
-    pub(super) fn count(&self, name: &str) -> usize {
-        self.spans.iter().filter(|span| span.name == name).count()
+    /// The spans with this name.
+    pub(super) fn of(&self, name: &str) -> impl Iterator<Item = &Arrived> {
+        self.spans.iter().filter(move |span| span.name == name)
+    }
+
+    fn count(&self, name: &str) -> usize {
+        self.of(name).count()
     }
 
     fn written(&self, parent: &str, depth: usize) -> String {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jackfield_api::command::{Allow, Answer, Interrupt, Verdict};
 use jackfield_api::socket::{ClientFrame, GivenCommand};
 use jackfield_api::{Body, SessionId};
+use jackfield_host::store::Look;
 use jackfield_testkit::api::{Block, BlockGate, Content, HttpError, Reply, ScriptedApi};
 use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
 use jackfield_testkit::processes;
@@ -19,6 +20,7 @@ use super::figures::ask_with;
 use crate::program::{Finished, jackfield};
 
 const PROMPT: &str = "MAIN go";
+const PROMPT_SPAN: &str = "streamjson.prompt";
 
 /// A subagent that writes a file, for which it must ask.
 fn subagent() -> Vec<Reply> {
@@ -91,21 +93,29 @@ impl Traced {
         self.socket.give(Some(&self.id), Answer { pending_id, verdict }).await.unwrap();
     }
 
-    /// What has arrived are these trees and nothing else.
-    #[track_caller]
-    fn has_arrived(&self, turns: &str) {
-        self.has_arrived_with(&[], turns);
+    /// Stops the host: what has arrived by then are these trees and nothing else. Gives all of it.
+    async fn has_told(self, turns: &str) -> Collector {
+        self.has_told_with(&[], turns).await
     }
 
     /// The same where tools go on in the background when their calls are over.
-    #[track_caller]
-    fn has_arrived_with(&self, in_background: &[&str], turns: &str) {
-        check(&self.collector.spans, "-", in_background);
-        assert_eq!(self.collector.tree(), turns);
-        let changes = self.socket.events(&self.id);
-        let changes = changes.iter().filter(|event| matches!(event.body, Body::ContextWindow(_))).count();
+    async fn has_told_with(self, in_background: &[&str], turns: &str) -> Collector {
+        let Self { mut collector, place, server, id, .. } = self;
+        assert!(server.stop().await.success());
+        collector.all().await;
+        check(&collector.spans, "-", in_background);
+        assert_eq!(collector.tree(), turns);
+        let stored = Look::at(&place.data).unwrap().unwrap().last_events(&id, usize::MAX).unwrap();
+        let changes = stored.iter().filter(|event| event.starts_with(r#"{"type":"context_window""#)).count();
         assert!(changes > 0);
-        assert_eq!(self.collector.count(CONTEXT), changes, "one for each change of the context");
+        let told: Vec<&Arrived> = collector.of(CONTEXT).collect();
+        assert_eq!(told.len(), changes, "one for each change of the context");
+        let turns: Vec<&str> = collector.of(PROMPT_SPAN).map(|span| span.id.as_str()).collect();
+        assert!(
+            told.iter().all(|span| turns.contains(&span.parent.as_str())),
+            "it is the conversation's own"
+        );
+        collector
     }
 }
 
@@ -135,9 +145,10 @@ async fn a_whole_turn(version: &str) {
     let mut traced = Traced::begin(version, subagent()).await;
     traced.give_and_allow().await;
     traced.socket.completed(&traced.id).await;
-    traced.collector.until("streamjson.prompt", 1).await;
-    traced.has_arrived(
-        "\
+    let id = traced.id.clone();
+    let collector = traced
+        .has_told(
+            "\
 prompt complete
   complete
   message_chunk complete
@@ -147,10 +158,10 @@ prompt complete
       control.permission_response allowed
     tool_call Write complete
 ",
-    );
-    let Traced { collector, server, id, .. } = traced;
-    let of = |name: &str| collector.spans.iter().find(|span| span.name == name).unwrap();
-    let turn = of("streamjson.prompt");
+        )
+        .await;
+    let of = |name: &str| collector.of(name).next().unwrap();
+    let turn = of(PROMPT_SPAN);
     let attribute = |span: &Arrived, name: &str| span.attributes.get(name).cloned().unwrap_or_default();
     assert_eq!(attribute(turn, "gen_ai.operation.name"), json!("invoke_agent"));
     assert_eq!(attribute(turn, "gen_ai.conversation.id"), json!(id.as_str()));
@@ -164,12 +175,12 @@ prompt complete
     assert!(attribute(turn, "jackfield.duration_ms").as_u64().is_some());
     assert_eq!(attribute(of("streamjson.system"), "jackfield.cli_version"), json!(version));
     assert_eq!(attribute(of("streamjson.control.permission_response"), "jackfield.by"), json!("one"));
-    assert!(attribute(of("streamjson.message_chunk"), "gen_ai.response.model").is_string());
+    assert_eq!(attribute(of("streamjson.message_chunk"), "gen_ai.request.model"), model);
+    assert_eq!(attribute(turn, "jackfield.models"), json!([model]), "which one it was that answered");
     let tool = of("streamjson.tool_call");
     assert_eq!(attribute(tool, "gen_ai.operation.name"), json!("execute_tool"));
     let payloads = collector.spans.iter().flat_map(|span| &span.events);
     assert!(!payloads.into_iter().any(|(name, _)| name == "raw" || name == "normalized"), "they are off");
-    assert!(server.stop().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -189,11 +200,11 @@ async fn a_subagent_in_the_background(version: &str) {
     traced.api.gates().release("inside");
     traced.allow().await;
     traced.socket.completed(&traced.id).await;
-    traced.collector.until("streamjson.prompt", 2).await;
     // The call has its result at once, and the turn its end; what the subagent does stays inside of the call.
-    traced.has_arrived_with(
-        &["Task"],
-        "\
+    let collector = traced
+        .has_told_with(
+            &["Task"],
+            "\
 prompt complete
   complete
   message_chunk complete
@@ -207,15 +218,14 @@ prompt complete
     message_chunk complete
     tool_call Write complete
 ",
-    );
-    let Traced { collector, server, .. } = traced;
+        )
+        .await;
     let of = |tool: &str| {
         let is_it = |span: &&Arrived| span.attributes.get("gen_ai.tool.name") == Some(&json!(tool));
         collector.spans.iter().find(is_it).unwrap()
     };
     let (task, inside) = (of("Task"), of("Write"));
     assert!(task.end < inside.start && inside.trace == task.trace, "{inside:?} goes on behind {task:?}");
-    assert!(server.stop().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -276,16 +286,16 @@ async fn an_interrupted_text_ends_with_its_turn() {
     traced.socket.until(&traced.id, |body| matches!(body, Body::MessageChunk(_))).await;
     traced.socket.give(Some(&traced.id), Interrupt {}).await.unwrap();
     traced.socket.until(&traced.id, |body| matches!(body, Body::Error(_))).await;
-    traced.collector.until("streamjson.prompt", 1).await;
-    traced.has_arrived(
-        "\
+    traced
+        .has_told(
+            "\
 prompt interrupted interrupted
   complete
   message_chunk complete
   system
 ",
-    );
-    assert!(traced.server.stop().await.success());
+        )
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -295,9 +305,9 @@ async fn an_interrupted_subagent_leaves_no_span_open() {
     traced.socket.asked(&traced.id).await;
     traced.socket.give(Some(&traced.id), Interrupt {}).await.unwrap();
     traced.socket.until(&traced.id, |body| matches!(body, Body::Error(_))).await;
-    traced.collector.until("streamjson.prompt", 1).await;
-    traced.has_arrived(
-        "\
+    traced
+        .has_told(
+            "\
 prompt interrupted interrupted
   complete
   system
@@ -305,8 +315,8 @@ prompt interrupted interrupted
     control.control_request.can_use_tool Write withdrawn
     tool_call Write unfinished
 ",
-    );
-    assert!(traced.server.stop().await.success());
+        )
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -321,9 +331,9 @@ async fn a_failed_turn_says_what_failed() {
     traced.give_and_allow().await;
     let failed = traced.socket.until(&traced.id, |body| matches!(body, Body::Error(_))).await;
     let Body::Error(failed) = failed.body else { unreachable!() };
-    traced.collector.until("streamjson.prompt", 1).await;
-    traced.has_arrived(
-        "\
+    let collector = traced
+        .has_told(
+            "\
 prompt failed unknown
   complete
   message_chunk complete
@@ -333,11 +343,11 @@ prompt failed unknown
       control.permission_response allowed
     tool_call Write complete
 ",
-    );
-    let turn = traced.collector.spans.iter().find(|span| span.name == "streamjson.prompt").unwrap();
+        )
+        .await;
+    let turn = collector.of(PROMPT_SPAN).next().unwrap();
     assert_eq!(turn.attributes["error.type"], json!(failed.code));
     assert_eq!(turn.failed.as_deref(), Some(failed.error.as_str()));
-    assert!(traced.server.stop().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -346,9 +356,10 @@ async fn a_killed_cli_leaves_no_span_open() {
     traced.socket.give(Some(&traced.id), prompt(PROMPT)).await.unwrap();
     traced.socket.asked(&traced.id).await;
     processes::signal(cli(&traced.place), Signal::KILL);
-    traced.collector.until("streamjson.prompt", 1).await;
-    traced.has_arrived(
-        "\
+    traced.socket.until(&traced.id, |body| matches!(body, Body::RunEnded(_))).await;
+    traced
+        .has_told(
+            "\
 prompt failed crashed
   system
   tool_call Task error tool_error
@@ -356,8 +367,8 @@ prompt failed crashed
       control.permission_response lost
     tool_call Write unfinished
 ",
-    );
-    assert!(traced.server.stop().await.success());
+        )
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -368,10 +379,11 @@ async fn a_killed_cli_ends_what_goes_on_in_the_background() {
     traced.api.gates().release("inside");
     traced.socket.asked(&traced.id).await;
     processes::signal(cli(&traced.place), Signal::KILL);
-    traced.collector.until("streamjson.prompt", 2).await;
-    traced.has_arrived_with(
-        &["Task"],
-        "\
+    traced.socket.until(&traced.id, |body| matches!(body, Body::RunEnded(_))).await;
+    traced
+        .has_told_with(
+            &["Task"],
+            "\
 prompt complete
   complete
   message_chunk complete
@@ -380,10 +392,9 @@ prompt complete
     control.control_request.can_use_tool Write lost
       control.permission_response lost
     tool_call Write error tool_error
-prompt failed crashed
 ",
-    );
-    assert!(traced.server.stop().await.success());
+        )
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -391,21 +402,18 @@ async fn a_host_that_ends_in_the_middle_of_a_turn_leaves_no_span_open() {
     let mut traced = Traced::begin(NEWER_VERSION, subagent()).await;
     traced.socket.give(Some(&traced.id), prompt(PROMPT)).await.unwrap();
     traced.socket.asked(&traced.id).await;
-    let Traced { mut collector, server, .. } = traced;
-    assert!(server.stop().await.success());
-    collector.until("streamjson.prompt", 1).await;
-    check(&collector.spans, "-", &[]);
-    assert_eq!(
-        collector.tree(),
-        "\
+    traced
+        .has_told(
+            "\
 prompt interrupted interrupted
   complete
   system
   tool_call Task error tool_error
     control.control_request.can_use_tool Write withdrawn
     tool_call Write unfinished
-"
-    );
+",
+        )
+        .await;
 }
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
