@@ -226,6 +226,9 @@ prompt complete
     };
     let (task, inside) = (of("Task"), of("Write"));
     assert!(task.end < inside.start && inside.trace == task.trace, "{inside:?} goes on behind {task:?}");
+    let last = collector.of(PROMPT_SPAN).last().unwrap();
+    assert_eq!(last.attributes["jackfield.trigger"], json!("background"));
+    assert!(inside.end <= last.start, "it begins no turn: only its end does");
 }
 
 #[tokio::test(flavor = "multi_thread")]
