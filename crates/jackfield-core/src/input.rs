@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jackfield_api as api;
 use jackfield_wire as wire;
+use serde::{Deserialize, Serialize};
 use wire::Raw;
 
 use crate::gauge::Spent;
@@ -42,6 +43,9 @@ pub enum Input<'a> {
     File(FileChange),
     /// The shell has something to tell, in the session's own numbers: a budget is used up, a disk is full.
     Notice(api::trouble::NoticeLevel, String),
+    /// The shell told an event of its own, with a number of its own, where no machine was there to number it. A live
+    /// machine never hears of it; one that replays goes on behind it.
+    Told(Box<api::Event>),
     /// It wrote a line to its standard error.
     Stderr(String),
     /// Its standard input was closed.
@@ -86,6 +90,20 @@ pub struct Launch {
     pub input_seen: InputSeen,
     /// Where its counts begin: nothing, unless it counts on from a run before.
     pub spent: Spent,
+    /// Where the session is, if its machine begins with this process and knows of nothing before; `None` if a machine
+    /// that was there goes on, or if nobody knows.
+    pub begins: Option<Place>,
+}
+
+/// Where a session is: all that a machine must know to go on with its numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its name, if it has one.
+    pub session_id: Option<api::SessionId>,
+    /// The number of its next event.
+    pub next_seq: u64,
+    /// The last turn that there was.
+    pub last_turn: Option<api::TurnNumber>,
 }
 
 /// Whether the CLI's input is part of what the machine sees.
@@ -106,6 +124,7 @@ impl Launch {
             claude_code_version: None,
             input_seen: InputSeen::OutputOnly,
             spent: Spent::default(),
+            begins: None,
         }
     }
 

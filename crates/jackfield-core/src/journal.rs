@@ -1,24 +1,25 @@
-//! The journal: lines in both directions, standard error, starts, exits, time-outs and the shell's own notices,
-//! with their times.
+//! The journal: lines in both directions, standard error, starts, exits, time-outs, the shell's own notices and the
+//! events that it told itself, with their times.
 //!
 //! One JSON object per line, `{"t": seconds, "dir": "in" | "out" | "err" | "meta", "line": text}`, `in` being
 //! from the host to the CLI. A recording has the same form. A line of the CLI may also stand there as it came, behind one
 //! with its time (`{"t": seconds, "dir": "out"}`, for as many as came then), so that nobody has to look at it letter by
-//! letter; and pieces of a text that came at once stand in one line ([`Series`]). This module turns inputs into such lines
-//! and back; it reads and writes no file. The one rule: every input that can lead to an event has a line, and the line
-//! gives the same events again.
+//! letter; and pieces of a text that came at once stand in one line ([`Series`]). A start with which a machine began says
+//! where the session was, so that a machine begins there again. This module turns inputs into such lines and back; it
+//! reads and writes no file. The one rule: every input that can lead to an event has a line, and the line gives the same
+//! events again.
 
 mod series;
 
 use jackfield_api::trouble::NoticeLevel;
-use jackfield_api::{Timestamp, ToolCallId};
+use jackfield_api::{Timestamp, ToolCallId, codec};
 use jackfield_wire as wire;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::gauge::Spent;
-use crate::input::{By, Exit, FileChange, Input, Launch, Signal};
+use crate::input::{By, Exit, FileChange, Input, Launch, Place, Signal};
 use crate::session::Session;
 pub use series::Series;
 
@@ -96,6 +97,8 @@ struct Meta {
     file: Option<FileMeta>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<(NoticeLevel, String)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    told: Option<Box<RawValue>>,
 }
 
 /// A start that was told in full; a recording tells only its arguments.
@@ -107,6 +110,8 @@ struct LaunchMeta {
     output_only: bool,
     #[serde(default, skip_serializing_if = "is_nothing")]
     spent: Spent,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    begins: Option<Place>,
 }
 
 fn is_nothing(spent: &Spent) -> bool {
@@ -257,6 +262,7 @@ impl Meta {
                     claude_code_version: launch.claude_code_version.clone(),
                     output_only: launch.input_seen == crate::input::InputSeen::OutputOnly,
                     spent: launch.spent.clone(),
+                    begins: launch.begins.clone(),
                 });
             }
             Input::LongLine { length } => meta.long_line = Some(*length),
@@ -270,6 +276,11 @@ impl Meta {
             Input::Exited(Exit::OutputEnded) => meta.output_ended = true,
             Input::Timeout => meta.timeout = true,
             Input::Notice(level, text) => meta.notice = Some((*level, text.clone())),
+            Input::Told(event) => {
+                let mut line = Vec::new();
+                codec::encode(event, &mut line);
+                meta.told = Some(RawValue::from_string(String::from_utf8(line).ok()?).ok()?);
+            }
             Input::File(change) => {
                 meta.file = Some(FileMeta {
                     tool_call_id: change.tool_call_id.as_str().to_owned(),
@@ -296,6 +307,7 @@ impl Meta {
             if let Some(told) = self.launch {
                 launch.origin = told.origin;
                 launch.spent = told.spent;
+                launch.begins = told.begins;
                 launch.cli_session_id = told.cli_session_id;
                 launch.claude_code_version = told.claude_code_version;
                 if told.output_only {
@@ -338,6 +350,9 @@ impl Meta {
         if let Some((level, text)) = self.notice {
             return Some(Input::Notice(level, text));
         }
+        if let Some(told) = self.told {
+            return codec::decode(told.get()).ok().map(|event| Input::Told(Box::new(event)));
+        }
         self.timeout.then_some(Input::Timeout)
     }
 }
@@ -352,7 +367,8 @@ pub struct Player {
 }
 
 impl Player {
-    /// A player for a journal whose first process was started like this.
+    /// A player for a journal whose first process was started like this. Where the journal says that a machine begins, the
+    /// session goes on with that place's name and numbers.
     pub fn new(session: Session, first: Launch) -> Self {
         Self { session, first: Some(first), at: Timestamp(0) }
     }
@@ -362,7 +378,7 @@ impl Player {
         let Some(input) = entry.input() else { return };
         self.at = entry.at();
         // A word of the shell's own is no sign of a process.
-        if !matches!(input, Input::Notice(..))
+        if !matches!(input, Input::Notice(..) | Input::Told(_))
             && let Some(first) = self.first.take()
             && !matches!(input, Input::Started(_))
         {

@@ -40,7 +40,7 @@ mod words;
 
 pub use calls::RESULT_HOOK;
 pub use gauge::Spent;
-pub use input::{By, CallId, CommandId, Exit, HostCall, HostReply, Input, Launch, Output, Signal};
+pub use input::{By, CallId, CommandId, Exit, HostCall, HostReply, Input, Launch, Output, Place, Signal};
 pub use session::{Options, Session};
 pub use tools::{FILE_TOOLS, is_read_only};
 pub use transcript::Transcript;

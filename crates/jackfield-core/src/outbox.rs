@@ -1,6 +1,7 @@
 //! Where outputs wait to be polled, and where events get their envelope.
 //!
-//! The one rule: a `seq` is given out here and nowhere else, so it has no hole.
+//! The one rule: a `seq` is given out here and nowhere else, so it has no hole. What a host told without a machine has its
+//! number already, and is only passed on where a journal is played.
 //!
 //! A bare replay is named after the CLI's first session id, which comes some lines after its first events.
 //! Those are held back until the name is known, so that all events of a session bear the same one.
@@ -10,7 +11,7 @@ use std::collections::VecDeque;
 use jackfield_api as api;
 use jackfield_wire::Outbound;
 
-use crate::input::{By, CallId, CommandId, HostCall, Output, Signal};
+use crate::input::{By, CallId, CommandId, HostCall, Output, Place, Signal};
 
 /// How many events may wait for the session's name. Output that never tells one is told without.
 const HELD_AT_MOST: usize = 64;
@@ -54,6 +55,27 @@ impl Outbox {
         self.next_seq
     }
 
+    /// Where the session is.
+    pub(crate) fn place(&self) -> Place {
+        Place { session_id: self.session_id.clone(), next_seq: self.next_seq, last_turn: self.turn }
+    }
+
+    /// Goes on from another place. What waits to be polled is told all the same.
+    pub(crate) fn go_on_from(&mut self, place: Place) {
+        self.name_session(place.session_id.as_ref().map_or("", api::SessionId::as_str));
+        self.session_id = place.session_id;
+        self.next_seq = place.next_seq.max(1);
+        self.turn = place.last_turn;
+    }
+
+    /// An event that has its number already.
+    pub(crate) fn told(&mut self, event: api::Event) {
+        self.name_session(event.session_id.as_str());
+        self.next_seq = event.seq.0.saturating_add(1);
+        self.turn = event.turn;
+        self.queue.push_back(Output::Event(event));
+    }
+
     /// Names the session, unless it has a name.
     pub(crate) fn name_session(&mut self, id: &str) {
         if self.session_id.is_some() {
@@ -85,7 +107,8 @@ impl Outbox {
             turn: self.turn,
             parent_tool_call_id: parent.cloned(),
         };
-        self.next_seq += 1;
+        // A journal may say that it begins anywhere.
+        self.next_seq = self.next_seq.saturating_add(1);
         if self.session_id.is_some() {
             self.queue.push_back(Output::Event(event));
             return;

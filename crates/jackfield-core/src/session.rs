@@ -16,7 +16,7 @@ use wire::Inbound;
 
 use crate::calls::Calls;
 use crate::gauge::ContextGauge;
-use crate::input::{Exit, FileChange, Input, InputSeen, Launch, Output, Signal};
+use crate::input::{Exit, FileChange, Input, InputSeen, Launch, Output, Place, Signal};
 use crate::outbox::Outbox;
 use crate::prompts::{Prompt, Prompts};
 use crate::run::{Phase, Run, Step, Turn};
@@ -130,6 +130,7 @@ impl Session {
             Input::Called(id, reply) => self.on_called(id, reply),
             Input::File(change) => self.on_file(&change),
             Input::Notice(level, text) => self.out.notice(level, text),
+            Input::Told(event) => self.out.told(*event),
             Input::Stderr(line) => self.on_stderr(line),
             Input::Started(launch) => self.start(launch),
             Input::StdinClosed => {
@@ -155,6 +156,11 @@ impl Session {
     /// When [`Input::Timeout`] is wanted, if nothing else happens before.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.run.as_ref()?.deadline()
+    }
+
+    /// Where it is: what another machine would begin with.
+    pub fn place(&self) -> Place {
+        self.out.place()
     }
 
     /// Nothing more will come, though no end was seen: tells what was held back for the session's name.
@@ -249,7 +255,21 @@ impl Session {
 
     // ---- runs ----
 
-    fn start(&mut self, launch: Launch) {
+    /// Another machine took the place of this one, which knew nothing of what this one knows. If a run is open, nobody
+    /// saw its end, and so it has none here: whoever did tell one has numbered it.
+    fn begin_anew(&mut self, place: Place) {
+        let (session_id, next_seq, last_turn) =
+            (place.session_id.clone(), Some(place.next_seq), place.last_turn);
+        let mut anew = Self::new(Options { session_id, next_seq, last_turn, ..self.options.clone() });
+        std::mem::swap(&mut anew.out, &mut self.out);
+        anew.out.go_on_from(place);
+        *self = anew;
+    }
+
+    fn start(&mut self, mut launch: Launch) {
+        if let Some(place) = launch.begins.take() {
+            self.begin_anew(place);
+        }
         if self.run.is_some() {
             // A start without the end of the one before: it must have gone unseen.
             self.end_run(&Exit::OutputEnded);

@@ -70,6 +70,15 @@ impl Ledger {
         self.calls.retain(|open| *open != id);
     }
 
+    /// The host has died: nobody is left who waits for an answer, a call or a hook. What its clients see as open is
+    /// closed like ever.
+    pub fn host_died(&mut self) {
+        self.commands.clear();
+        self.hooks.clear();
+        self.calls.clear();
+        self.last_call = None;
+    }
+
     /// Enters one output.
     pub fn enter(&mut self, output: &Output) {
         match output {

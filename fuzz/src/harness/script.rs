@@ -11,6 +11,7 @@
 //! | `r` | which call, a space, `h` and a hook's output, `m` and a message, or `f` and why it failed |
 //! | `s` | a process begins; its arguments |
 //! | `x` | it ends: a code, a negative signal, `n` and why it did not start, or `o` |
+//! | `D` | the host dies, and another one begins a process; its arguments |
 //! | `q`, `k`, `K` | input closed, killed, terminated |
 //! | `t`, `d`, `w` | time-out now, time-out when it is due, milliseconds that pass |
 //! | `h`, `l` | the shell holds back, the shell goes on |
@@ -59,7 +60,8 @@ fn read_step(line: &[u8]) -> Option<Step> {
             let (which, reply) = text.split_once(' ')?;
             Step::Reply(which.parse().ok()?, read_reply(reply)?)
         }
-        b's' => Step::Started(Launch::from_arguments(&text.split_whitespace().collect::<Vec<_>>())),
+        b's' => Step::Started(launch(&text)),
+        b'D' => Step::HostDied(launch(&text)),
         b'x' => Step::Exited(read_exit(&text)?),
         b'q' => Step::StdinClosed,
         b'k' => Step::Signalled(Signal::Kill),
@@ -83,6 +85,10 @@ fn read_step(line: &[u8]) -> Option<Step> {
         }
         _ => Step::Line(line.to_vec()),
     })
+}
+
+fn launch(arguments: &str) -> Launch {
+    Launch::from_arguments(&arguments.split_whitespace().collect::<Vec<_>>())
 }
 
 fn read_reply(text: &str) -> Option<HostReply> {

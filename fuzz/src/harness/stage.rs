@@ -9,7 +9,7 @@ use jackfield_api as api;
 use jackfield_core::input::FileChange;
 use jackfield_core::journal::{Entry, Reader, may_stand, write_time};
 use jackfield_core::{
-    By, CallId, CommandId, Exit, HostReply, Input, Launch, Options, Output, Session, Signal,
+    By, CallId, CommandId, Exit, HostReply, Input, Launch, Options, Output, Session, Signal, Transcript,
 };
 use jackfield_wire as wire;
 
@@ -50,6 +50,8 @@ pub enum Step {
     Signalled(Signal),
     /// It ends.
     Exited(Exit),
+    /// The host dies, and whatever it ran. Another one tells the end of what was open, and goes on in a new machine.
+    HostDied(Launch),
     /// Time-out, now.
     Timeout,
     /// Time-out, when the session wants it.
@@ -63,7 +65,9 @@ pub enum Step {
 /// A session, and everything that has come out of it.
 #[derive(Debug)]
 pub struct Stage {
+    options: Options,
     session: Session,
+    transcript: Transcript,
     at: u64,
     ledger: Ledger,
     outputs: Vec<Output>,
@@ -86,7 +90,9 @@ impl Stage {
     /// A session with these options.
     pub fn with(options: Options) -> Self {
         Self {
-            session: Session::new(options),
+            session: Session::new(options.clone()),
+            options,
+            transcript: Transcript::new(),
             at: 1_000,
             ledger: Ledger::default(),
             outputs: Vec::new(),
@@ -152,6 +158,7 @@ impl Stage {
             Step::StdinClosed => self.handle(Input::StdinClosed),
             Step::Signalled(signal) => self.handle(Input::Signalled(*signal)),
             Step::Exited(exit) => self.handle(Input::Exited(exit.clone())),
+            Step::HostDied(launch) => self.host_died(launch.clone()),
         }
         self.perform();
         &self.outputs[before..]
@@ -195,6 +202,23 @@ impl Stage {
         self.at
     }
 
+    fn host_died(&mut self, launch: Launch) {
+        // What waited for a name is told without one: a host names its sessions.
+        self.session.finish();
+        self.drain();
+        self.acts.clear();
+        self.ledger.host_died();
+        for event in self.transcript.host_ended(api::Timestamp(self.at)) {
+            self.write(&Input::Told(Box::new(event.clone())));
+            self.put(Output::Event(event));
+        }
+        let told = self.transcript.snapshot();
+        let (next_seq, last_turn) = (Some(told.seq.0 + 1), told.turn);
+        self.session = Session::new(Options { next_seq, last_turn, ..self.options.clone() });
+        let begins = Some(self.session.place());
+        self.handle(Input::Started(Launch { begins, ..launch }));
+    }
+
     fn command(&mut self, command: api::Command, by: &By) {
         let id = self.command_id();
         self.handle(Input::Command(id, by.clone(), command));
@@ -218,10 +242,16 @@ impl Stage {
     }
 
     fn handle(&mut self, input: Input<'_>) {
+        self.write(&input);
+        self.take_in(input);
+    }
+
+    /// Writes the journal's line for an input.
+    fn write(&mut self, input: &Input<'_>) {
         let at = api::Timestamp(self.at);
         let mut line = Vec::new();
         let mut came = None;
-        match &input {
+        match input {
             Input::Line(decoded) if may_stand(decoded) && !decoded.text.contains('\n') => {
                 write_time(at, &mut line);
                 came = Some(decoded.text.clone().into_owned());
@@ -232,7 +262,6 @@ impl Stage {
         let line = String::from_utf8(line).unwrap_or_default();
         self.journal.extend(line.strip_suffix('\n').map(str::to_owned));
         self.journal.extend(came);
-        self.take_in(input);
     }
 
     fn take_in(&mut self, input: Input<'_>) {
@@ -242,12 +271,18 @@ impl Stage {
 
     fn drain(&mut self) {
         while let Some(output) = self.session.poll() {
-            self.ledger.enter(&output);
-            if matches!(output, Output::Write(..) | Output::CloseStdin | Output::Signal(_)) {
-                self.acts.push_back(output.clone());
-            }
-            self.outputs.push(output);
+            self.put(output);
         }
+    }
+
+    fn put(&mut self, output: Output) {
+        self.ledger.enter(&output);
+        match &output {
+            Output::Event(event) => self.transcript.apply(event),
+            Output::Write(..) | Output::CloseStdin | Output::Signal(_) => self.acts.push_back(output.clone()),
+            Output::Answer(..) | Output::Call(..) | Output::CallWithdrawn(_) => {}
+        }
+        self.outputs.push(output);
     }
 
     /// Does what the machine wants, unless the shell is slow. A process that is gone hears nothing.

@@ -145,7 +145,8 @@ fn step(entry: &Entry) -> Option<Step> {
         Input::Exited(exit) => Step::Exited(exit),
         Input::Timeout => Step::Timeout,
         Input::File(change) => Step::File(change),
-        Input::Command(..)
+        Input::Told(_)
+        | Input::Command(..)
         | Input::Request(..)
         | Input::Called(..)
         | Input::LongLine { .. }

@@ -5,6 +5,7 @@
 //!   `accounted_for` – the properties, over recordings and (where they hold for any input) mutated ones
 //! * `settled`, `host_ended` – what a host needs of the transcript, as properties too
 //! * `scenarios`, `prompts`, `commands`, `endings` – hand-written inputs
+//! * `journal` – several runs in one journal
 //! * `corpus` – what the fuzzer has found, again
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -21,6 +22,7 @@ mod framing_blind;
 mod host_ended;
 mod indifferent;
 mod join_anywhere;
+mod journal;
 mod mutation;
 mod prompts;
 mod recordings;

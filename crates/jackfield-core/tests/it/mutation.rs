@@ -148,6 +148,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         1 => exit().prop_map(Step::Exited),
         1 => select(vec![&[][..], &["--resume"][..], &["--fork-session"][..]])
             .prop_map(|arguments| Step::Started(Launch::from_arguments(arguments))),
+        1 => Just(Step::HostDied(Launch::from_arguments(&["--resume"]))),
         1 => (0..9_u64).prop_map(Step::LongLine),
         1 => "[a-z ]{0,12}".prop_map(Step::Unreadable),
         1 => file().prop_map(Step::File),
