@@ -155,7 +155,9 @@ pub(crate) fn run(
     // Nobody else may drive this session until its last process is gone.
     let mut lock = parts.lock;
     task.name_process();
-    task.feed(Input::Started(launch));
+    // Only here does a machine begin: a run that takes the place of a wedged one keeps it.
+    let begins = Some(task.machine.place());
+    task.feed(Input::Started(Launch { begins, ..launch }));
     task.flush();
 
     async move {
@@ -166,6 +168,8 @@ pub(crate) fn run(
         }
         // Who hears of the end may go on with the session at once.
         drop(lock);
+        // The journal has the end first: a host may write something of its own behind it.
+        task.scribe.tell(&[]);
         task.flush();
         task.log.close();
     }

@@ -141,9 +141,7 @@ impl Task {
         let cli_session_id = task.book.record.summary.cli_session_id.clone();
         // What is copied happened elsewhere, and was seen there.
         let observed = task.observed.take();
-        for event in events {
-            task.take(event);
-        }
+        task.take_own(events);
         task.observed = observed;
         // The events of a copy name the conversation that was copied.
         task.book.record.summary.cli_session_id = cli_session_id;
@@ -155,9 +153,7 @@ impl Task {
     pub(crate) fn load(shared: &Arc<Shared>, record: SessionRecord, point: ResumePoint) -> Self {
         let (book, closing) = Book::load(record, point, summary::now());
         let mut task = Self::new(shared, book);
-        for event in closing {
-            task.take(&event);
-        }
+        task.take_own(&closing);
         task
     }
 
@@ -176,9 +172,7 @@ impl Task {
 
     /// Takes events in that were found after the host had died, behind everything else.
     pub(crate) fn recover(&mut self, events: &[Event]) {
-        for event in events {
-            self.take(event);
-        }
+        self.take_own(events);
     }
 
     fn new(shared: &Arc<Shared>, book: Book<Answer>) -> Self {

@@ -1,5 +1,6 @@
 //! Conversations that go on in another run, judged by what the API is sent.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_api::command::RejectionCode;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::endings::pass;
+use super::journal::Paper;
 use super::place::{PATIENCE, Place, all, eventually, gated, say, start, until, with_both_clis};
 
 with_both_clis!(
@@ -365,8 +367,10 @@ async fn a_session_of_a_host_counts_on_in_its_next_run(version: &str) {
 
 async fn a_wedged_cli_is_ended_and_the_conversation_goes_on(version: &str) {
     let place = Place::new(version, ["One.", "Two."].map(Reply::text).to_vec()).await;
-    let session = start(place.options(), Callbacks::new()).await;
-    let mut events = session.events(Pace::Lossless);
+    let paper = Arc::new(Paper::default());
+    let options = place.options().journal(Arc::<Paper>::clone(&paper));
+    let session = start(options, Callbacks::new()).await;
+    let (mut events, mut told) = (session.events(Pace::Lossless), session.events(Pace::Lossless));
     let (_, last) = exchange(&session, "one").await;
     written(&place, &session, &last).await;
     let id = session.cli_session_id().unwrap();
@@ -397,6 +401,10 @@ async fn a_wedged_cli_is_ended_and_the_conversation_goes_on(version: &str) {
     assert_eq!(tags.iter().filter(|tag| **tag == "run_ended").count(), 1);
     let inside = jackfield_testkit::processes::inside(&place.sandbox.places().workspace);
     assert_eq!(inside, Vec::<u32>::new(), "nothing of either is alive");
+    let told = all(&mut told).await;
+    assert_eq!(told.iter().filter(|event| event.body.tag() == "run_started").count(), 2);
+    assert_eq!(paper.machines(), 1);
+    assert_eq!(paper.played(), told, "the machine was the same");
 }
 
 async fn a_turn_is_paid_for_once_whatever_run_it_was_in(version: &str) {

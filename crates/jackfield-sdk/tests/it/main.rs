@@ -15,6 +15,7 @@ mod history;
 mod hooks;
 mod host;
 mod import;
+mod journal;
 mod live;
 mod locate;
 mod lock;

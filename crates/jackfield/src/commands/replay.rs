@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use jackfield_api::Seq;
 use jackfield_core::journal::{Entry, Player, Reader};
 use jackfield_core::{Launch, Options, Output as Wanted, Session, Transcript};
 use jackfield_wire::{DEFAULT_LINE_LIMIT, Line, Lines};
@@ -23,8 +24,9 @@ const LINE_LIMIT: usize = 2 * DEFAULT_LINE_LIMIT + 4096;
 /// Play a recording or journal through the core
 ///
 /// Prints one event per line as JSON, or text to read when standard output is a terminal. The same file
-/// always gives the same events with the same numbers. A line that is no journal entry becomes a
-/// `malformed` event.
+/// always gives the same events with the same numbers. A journal that says where its session was when a
+/// run began gives them with the session's own numbers and name. A line that is no journal entry becomes
+/// a `malformed` event.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A journal has one JSON object per line, {\"t\": seconds, \"dir\": \"in\"|\"out\"|\"err\"|\"meta\", \"line\": text};
@@ -146,6 +148,9 @@ impl Show {
         };
         while let Some(wanted) = self.player.session().poll() {
             if let Wanted::Event(event) = wanted {
+                if event.seq <= transcript.snapshot().seq {
+                    forget_from(transcript, event.seq);
+                }
                 transcript.apply(&event);
             }
         }
@@ -160,6 +165,15 @@ impl Show {
         }
         Ok(self.output.flush()?)
     }
+}
+
+/// Takes out what has numbers that were given again: a host that died before it had stored them knew nothing of it.
+fn forget_from(transcript: &mut Transcript, next: Seq) {
+    let mut snapshot = transcript.snapshot().clone();
+    snapshot.items.retain(|item| item.seq < next);
+    snapshot.pending.retain(|request| request.pending_id.0 < next.0);
+    snapshot.seq = Seq(next.0.saturating_sub(1));
+    *transcript = Transcript::from_snapshot(snapshot);
 }
 
 /// Time as it went by.

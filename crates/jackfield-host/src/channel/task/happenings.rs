@@ -8,6 +8,8 @@ use jackfield_api::permission::{Behavior, PermissionRequest};
 use jackfield_api::socket::Scope;
 use jackfield_api::trouble::{Notice, NoticeLevel};
 use jackfield_api::{Body, Event, PendingId, SharedEvent};
+use jackfield_core::Input;
+use jackfield_sdk::{Entry, Journal as _};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -69,7 +71,23 @@ impl Task {
     /// Tells something of the host's own. Only while nothing runs: a run counts its events itself.
     pub(super) fn tell(&mut self, body: impl Into<Body>) {
         let event = self.book.next_event(body, summary::now());
-        self.take(&event);
+        self.take_own(&[event]);
+    }
+
+    /// Takes in what no run has told. The journal has it too, or a replay would lack it.
+    pub(super) fn take_own(&mut self, events: &[Event]) {
+        for some in events.chunks(TAKEN) {
+            if self.watcher.wants_lines() {
+                let (now, mut lines) = (summary::now(), Vec::new());
+                for event in some {
+                    Entry::write(now, &Input::Told(Box::new(event.clone())), &mut lines);
+                }
+                self.watcher.passed(&[&lines], &lines);
+            }
+            for event in some {
+                self.take(event);
+            }
+        }
     }
 
     fn notice(&mut self, level: NoticeLevel, text: String) {
