@@ -33,6 +33,19 @@ pub(crate) enum Kind {
     Normalized,
 }
 
+impl Kind {
+    pub(crate) const ALL: [Self; 2] = [Self::Raw, Self::Normalized];
+
+    /// Where a session's file of this kind is.
+    fn path(self, folder: &Path, session: &SessionId) -> PathBuf {
+        let kind = match self {
+            Self::Raw => "raw",
+            Self::Normalized => "normalized",
+        };
+        folder.join(format!("{kind}-streamjson-{}.jsonl", plain(session.as_str())))
+    }
+}
+
 /// Where lines are that were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
@@ -64,11 +77,7 @@ impl DebugFile {
     fn open_with(folder: &Path, session: &SessionId, kind: Kind, largest: u64) -> io::Result<Self> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|error| naming(folder, &error))?;
-        let kind = match kind {
-            Kind::Raw => "raw",
-            Kind::Normalized => "normalized",
-        };
-        let path = folder.join(format!("{kind}-streamjson-{}.jsonl", plain(session.as_str())));
+        let path = kind.path(folder, session);
         let named = |error| naming(&path, &error);
         let file = create(&path).map_err(named)?;
         let written = file.metadata().map_err(named)?.len();
@@ -100,7 +109,7 @@ impl DebugFile {
         if used > 0 && used.saturating_add(to_u64(length)) > self.largest {
             self.write()?;
             self.let_go();
-            fs::rename(&self.path, self.path.with_extension("jsonl.1"))?;
+            fs::rename(&self.path, aside(&self.path))?;
             self.file = create(&self.path)?;
             self.written = 0;
         }
@@ -170,6 +179,23 @@ impl Drop for DebugFile {
         let _ = self.flush();
         self.let_go();
     }
+}
+
+/// Removes a session's files, whoever wrote them. There may be none.
+pub(crate) fn remove(folder: &Path, session: &SessionId) -> io::Result<()> {
+    let paths = Kind::ALL.map(|kind| kind.path(folder, session));
+    for path in paths.into_iter().flat_map(|path| [aside(&path), path]) {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(naming(&path, &error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Where a file goes that is put aside.
+fn aside(path: &Path) -> PathBuf {
+    path.with_extension("jsonl.1")
 }
 
 /// The error with what it is about.
@@ -245,6 +271,28 @@ mod tests {
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
         assert_eq!(fs::metadata(&inner).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn all_files_of_a_session_are_removed_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = SessionId::from("a/b");
+        for kind in Kind::ALL {
+            let mut file = DebugFile::open_with(folder.path(), &session, kind, 10).unwrap();
+            take(&mut file, "longer than ten letters");
+            take(&mut file, "so there are two");
+            take(&mut DebugFile::open(folder.path(), &SessionId::from("a-b"), kind).unwrap(), "another's");
+        }
+        let count = || fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(count(), 6);
+        remove(folder.path(), &session).unwrap();
+        remove(folder.path(), &session).unwrap();
+        assert_eq!(count(), 2);
+        assert!(folder.path().join("raw-streamjson-a-b.jsonl").exists());
+        // What cannot be removed is told by its name.
+        fs::create_dir(folder.path().join("raw-streamjson-a_b.jsonl")).unwrap();
+        let error = remove(folder.path(), &session).unwrap_err();
+        assert!(error.to_string().contains("raw-streamjson-a_b.jsonl"), "{error}");
     }
 
     #[test]

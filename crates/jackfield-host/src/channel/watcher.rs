@@ -12,13 +12,11 @@ use std::time::Duration;
 use jackfield_api::SessionId;
 use jackfield_sdk::Journal;
 
-use crate::debug_files::{DebugFile, Kind, Taken};
+use crate::debug_files::{self, DebugFile, Kind, Taken};
 use crate::observe::{DebugOf, Observe};
 
 /// How long a debug file may lack something that nothing followed, while much is said.
 const LATER: Duration = Duration::from_millis(20);
-
-const KINDS: [Kind; 2] = [Kind::Raw, Kind::Normalized];
 
 /// What is known of a session beside its events.
 #[derive(Debug)]
@@ -44,6 +42,8 @@ struct Written {
     file: Option<DebugFile>,
     /// Somebody will write what is held back.
     later: bool,
+    /// The session was deleted: there is no file any more.
+    gone: bool,
 }
 
 impl Watcher {
@@ -67,7 +67,7 @@ impl Watcher {
     /// Begins the debug files, if they can be written.
     pub(crate) fn begin(&self) -> io::Result<()> {
         let open = |kind| self.files.opened(&mut self.files.lock(kind), kind).map(drop);
-        let opened = KINDS.into_iter().try_for_each(open);
+        let opened = Kind::ALL.into_iter().try_for_each(open);
         match opened {
             Ok(()) => self.files.on.store(true, Ordering::Relaxed),
             Err(_) => self.end(),
@@ -78,14 +78,24 @@ impl Watcher {
     /// Ends the debug files.
     pub(crate) fn end(&self) {
         if self.debugs() {
-            for kind in KINDS {
+            for kind in Kind::ALL {
                 self.files.flush(kind);
             }
         }
         self.files.on.store(false, Ordering::Relaxed);
-        for kind in KINDS {
+        for kind in Kind::ALL {
             self.files.lock(kind).file = None;
         }
+    }
+
+    /// Ends the debug files and removes them, also those that an earlier host wrote. None is written from now on.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        self.end();
+        for kind in Kind::ALL {
+            self.files.lock(kind).gone = true;
+        }
+        let folder = self.files.folder.as_deref();
+        folder.map_or(Ok(()), |folder| debug_files::remove(folder, &self.files.session))
     }
 
     /// The process of the session's run.
@@ -130,6 +140,9 @@ impl Files {
 
     /// The file, which is opened if it is not.
     fn opened<'a>(&self, written: &'a mut Written, kind: Kind) -> io::Result<&'a mut DebugFile> {
+        if written.gone {
+            return Err(io::Error::other("the session is deleted"));
+        }
         let none = match &mut written.file {
             Some(file) => return Ok(file),
             none => none,
@@ -220,6 +233,24 @@ mod tests {
         watcher.events(lines.as_bytes());
         tokio::time::sleep(LATER + LATER / 20).await;
         assert_eq!(written(), 101 * lines.len(), "where little follows it waits only once");
+    }
+
+    #[test]
+    fn what_is_removed_does_not_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let debug_folder = Some(folder.path().to_owned());
+        let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
+        let watcher = Watcher::new(&observe, &SessionId::from("s"));
+        let count = || std::fs::read_dir(folder.path()).unwrap().count();
+        watcher.events(b"one\n");
+        watcher.passed(&[b"one\n"], b"one\n");
+        assert_eq!(count(), 2);
+        watcher.remove().unwrap();
+        watcher.events(b"two\n");
+        watcher.passed(&[b"two\n"], b"two\n");
+        assert!(watcher.begin().is_err() && !watcher.debugs());
+        assert_eq!(count(), 0);
+        Watcher::new(&Observe::default(), &SessionId::from("s")).remove().unwrap();
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Commands: each is done once, however often it is sent, and answered the same every time.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jackfield_api::SessionId;
 use jackfield_api::command::{Command, Done, Rejection, RejectionCode, Reply, RewindScope, Verdict};
@@ -182,6 +183,12 @@ impl Host {
     async fn delete(&self, id: &SessionId) -> Outcome {
         let channel = self.channel(id).await?;
         channel.end(Ending::Deleted).await;
+        // Before it is gone itself: where they stay, somebody can ask for it again.
+        let watcher = Arc::clone(&channel.watcher);
+        let removed = tokio::task::spawn_blocking(move || watcher.remove()).await.map_err(io::Error::other);
+        removed.flatten().map_err(|error| {
+            reject(RejectionCode::NotNow, format!("cannot remove its debug files: {error}"))
+        })?;
         self.shared.store.delete(id).await.map_err(unreadable)?;
         self.shared.registry.remove(id).await;
         channel.published.delete();

@@ -23,8 +23,8 @@ const HINTS: [&[&str]; 2] = [
     ],
     &[
         "rIZ", "op_v1_", "ghp_", "-tok", "-tOK", "RiZ", "ghu_", "xox", "riZ", "RIz", "Aws",
-        "riz", "_TOKEN", "rIz", "Riz", "RIZ", "_SECRE", "aws", "ghr_", "-tOk", "ya29.", "PRIVATE KEY",
-        "-Tok", "eyJ", "_PASSW", "npm_", "hf_", "OkI", "-toK", "earer", "xapp-", "glpat-",
+        "riz", "TOKEN", "rIz", "Riz", "RIZ", "ECRET", "aws", "ghr_", "-tOk", "ya29.", "PRIVATE KEY",
+        "-Tok", "eyJ", "ASSWO", "npm_", "hf_", "OkI", "-toK", "earer", "xapp-", "glpat-",
     ],
 ];
 

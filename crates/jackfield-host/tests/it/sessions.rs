@@ -13,6 +13,7 @@ use jackfield_api::snapshot::{ItemContent, SessionState};
 use jackfield_api::socket::{GivenCommand, ServerFrame};
 use jackfield_api::{Body, LineNumber, Seq};
 use jackfield_host::ExportFormat;
+use jackfield_host::observe::DebugOf;
 use jackfield_host::store::{CostBy, SessionQuery};
 use jackfield_testkit::api::{HttpError, Purpose, Reply};
 use serde_json::json;
@@ -430,6 +431,55 @@ async fn a_session_is_renamed_put_away_limited_exported_and_deleted() {
     assert!(stage.host.search("so be it", 5).await.unwrap().hits.is_empty());
     let gone = give(&stage.host, Some(&id), prompt("hello?")).await.unwrap_err();
     assert_eq!(gone.code, RejectionCode::NotFound);
+    stage.host.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn debug_files_go_with_their_session_whichever_host_wrote_them() {
+    let turns = vec![Reply::text("one"), Reply::text("two"), Reply::text("three")];
+    let mut stage = Stage::with(jackfield_testkit::cli::NEWER_VERSION, turns, |settings| {
+        settings.observe.debug_folder = Some(settings.data.join("debug"));
+        settings.observe.debug = DebugOf::Everybody;
+    })
+    .await;
+    let folder = stage.settings.data.join("debug");
+    let names = || {
+        let names = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let id = stage.session().await;
+        let mut follower = stage.follow(&id).await;
+        give(&stage.host, Some(&id), prompt("hello")).await.unwrap();
+        follower.completed().await;
+        ids.push(id);
+    }
+    assert_eq!(names().len(), 6);
+    // One that still runs, and writes.
+    give(&stage.host, Some(&ids[0]), jackfield_api::command::Delete {}).await.unwrap();
+    assert!(
+        names().len() == 4 && names().iter().all(|name| !name.contains(ids[0].as_str())),
+        "{:?}",
+        names()
+    );
+
+    // The next host writes none, and finds those of the one before.
+    stage.settings.observe.debug = DebugOf::Nobody;
+    stage.restart().await;
+    std::fs::write(folder.join(format!("raw-streamjson-{}.jsonl.1", ids[1])), "put aside").unwrap();
+    give(&stage.host, Some(&ids[1]), jackfield_api::command::Delete {}).await.unwrap();
+    assert!(names().len() == 2 && names().iter().all(|name| name.contains(ids[2].as_str())), "{:?}", names());
+
+    // What cannot be removed is told, and the session is still there to be asked about.
+    let raw = folder.join(format!("raw-streamjson-{}.jsonl", ids[2]));
+    std::fs::remove_file(&raw).unwrap();
+    std::fs::create_dir(&raw).unwrap();
+    let refused = give(&stage.host, Some(&ids[2]), jackfield_api::command::Delete {}).await.unwrap_err();
+    assert!(refused.reason.contains("raw-streamjson"), "{refused:?}");
+    std::fs::remove_dir(&raw).unwrap();
+    give(&stage.host, Some(&ids[2]), jackfield_api::command::Delete {}).await.unwrap();
+    assert_eq!(names(), Vec::<String>::new());
     stage.host.close().await;
 }
 
