@@ -17,8 +17,13 @@ use regex::{Captures, Regex};
 pub const REDACTED: &str = "[redacted]";
 
 /// Where a word of ASCII letters begins: what may be a letter elsewhere would be looked up letter by letter, at a
-/// hundredth of the speed. In JSON a line break is a `\n`, and its `n` is not a part of the word behind it.
-const EDGE: &str = r"(?:\\(?:[bfnrt]|u[0-9a-fA-F]{4})|(?-u:\b))";
+/// hundredth of the speed. In JSON a line break is a `\n`, and its `n` is not a part of the word behind it; nor is the
+/// end of what sets a terminal's colour, as it is or as JSON and shells write it, or of an escape in an address.
+const EDGE: &str = concat!(
+    r"(?:\\(?:[bfnrt]|u[0-9a-fA-F]{4})|(?-u:\b)",
+    r"|(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))(?:\[[0-9:;?]*[A-Za-z]|\([0-9A-Z])",
+    r"|%(?:25)*[0-9A-Fa-f]{2})"
+);
 /// A quotation mark, which in JSON, and in JSON in JSON, has backslashes before it.
 const QUOTE: &str = r#"(?:\\*["'])?"#;
 /// The same where there must be one.
@@ -59,8 +64,8 @@ const LOOKS: &[&str] = &[
     r"(?i:(EDGEapi-keyQUOTE[ \t]*[:=][ \t]*QUOTE)[A-Za-z0-9._~+/=-]{16,})",
     // The environment, as a shell writes it and as JSON does. Who writes code has blanks around the sign, or no quotes.
     concat!(
-        r"(_(?:TOKEN|API_KEY|SECRET|PASSWORD)(?:=QUOTE|MARK[ \t]*[:=][ \t]*MARK))",
-        r#"[A-Za-z0-9][^\s\\"'`<>(){}\[\];,|&$]{7,}"#
+        r"((?:_|EDGE(?:PG)?)(?:TOKEN|API_KEY|SECRET(?:_KEY)?|PASSWORD)(?:=QUOTE|MARK[ \t]*[:=][ \t]*MARK))",
+        r#"[A-Za-z0-9][^\s\x00-\x1f\\"'`<>(){}\[\];,|&$]{7,}"#
     ),
     concat!(
         r"(EDGE(?:ANTHROPIC_AUTH|CLAUDE_CODE_OAUTH)_TOKENQUOTE[ \t]*[:=][ \t]*QUOTE)",
@@ -162,11 +167,22 @@ mod tests {
                 serde_json::json!({ "a": format!("b\n{secret}\nc\u{1b}{secret}\t"), secret.clone(): secret });
             let json = json.to_string();
             assert_eq!(redact(&json), json.replace(&secret, REDACTED));
+            // Colours, as they are, in JSON, and in JSON in JSON; and addresses, also one in another.
+            let coloured =
+                format!("a\u{1b}[1;32m{secret}\u{1b}[0m b\u{1b}[m{secret}\u{1b}(B{secret}\u{1b}[K");
+            let (json, upper) = (serde_json::json!({ "a": coloured }).to_string(), r"\u001B[38:5:1m");
+            let json_in_json = serde_json::json!({ "a": json }).to_string();
             for text in [
                 secret.clone(),
                 format!("key={secret}, rest"),
                 format!("\"{secret}\""),
                 format!("a\n{secret}\nb"),
+                coloured,
+                json,
+                json_in_json,
+                format!("{upper}{secret}\\{upper}{secret}"),
+                format!(r"printf '\033[32m{secret}\033[0m'; echo -e '\e[32m{secret}\x1b[m{secret}'"),
+                format!("GET /a?q=b%20{secret}%20c%3D{secret}%26key%3d{secret}%2520{secret}"),
             ] {
                 let redacted = redact(&text);
                 assert!(!redacted.contains(&secret[4..12]), "{redacted}");
@@ -197,6 +213,17 @@ mod tests {
             (r#"{\"env\":{\"MY_API_KEY\":\"abcd1234\"}}"#, r#"{\"env\":{\"MY_API_KEY\":\"[redacted]\"}}"#),
             ("A_CLIENT_SECRET=abcd1234;next", "A_CLIENT_SECRET=[redacted];next"),
             (r#"DB_PASSWORD="hunter2!#x""#, r#"DB_PASSWORD="[redacted]""#),
+            ("API_KEY=abcd1234 run", "API_KEY=[redacted] run"),
+            ("TOKEN='abcd1234'", "TOKEN='[redacted]'"),
+            (r#"{"SECRET": "abcd1234"}"#, r#"{"SECRET": "[redacted]"}"#),
+            ("a\nPASSWORD=hunter2!\nb", "a\nPASSWORD=[redacted]\nb"),
+            (r#""a\nPASSWORD=hunter2!\nb""#, r#""a\nPASSWORD=[redacted]\nb""#),
+            ("\u{1b}[32mPASSWORD=hunter2!\u{1b}[0m", "\u{1b}[32mPASSWORD=[redacted]\u{1b}[0m"),
+            (
+                "SECRET_KEY=abcd1234 DJANGO_SECRET_KEY=abcd1234",
+                "SECRET_KEY=[redacted] DJANGO_SECRET_KEY=[redacted]",
+            ),
+            ("env PGPASSWORD=hunter2! psql", "env PGPASSWORD=[redacted] psql"),
             (r#""a\nDB_PASSWORD=hunter2!\nb""#, r#""a\nDB_PASSWORD=[redacted]\nb""#),
             ("api-key: 0123456789abcdef", "api-key: [redacted]"),
             ("-H 'X-Goog-Api-Key: 0123456789abcdef'", "-H 'X-Goog-Api-Key: [redacted]'"),
@@ -267,6 +294,12 @@ mod tests {
             "A_SECRET=",
             "A_PASSWORD=",
             "\"A_PASSWORD\": \"",
+            "TOKEN=",
+            "API_KEY=",
+            "SECRET=",
+            "SECRET_KEY=",
+            "PASSWORD=",
+            "PGPASSWORD=",
             "?access_token=",
             "#ticket=",
             "x://",
@@ -308,6 +341,12 @@ mod tests {
             "const API_TOKEN = process.env.API_TOKEN; const DB_PASSWORD: Option<&str> = None;",
             "GITHUB_TOKEN: ${{ secrets.GITHUB_TOKEN }}, API_KEY=$(pass show key) MY_API_KEY=${MY_API_KEY}",
             "MY_API_KEY=<your key>, the api-key: none, api-key: required, --api-key=FILE",
+            "TOKEN=$(pass show key), SECRET=${SECRET}, PASSWORD=<yours>, PASSWORD=short, API_KEY= none",
+            "const TOKEN: Token = Token::new(); if SECRET == expected_secret { PASSWORD = read_password(path) }",
+            "TOKENS=100000000, MY_TOKEN_COUNT=100000000, SECRETARY=somebody1, PASSWORDS=all.of.them",
+            "MONKEYTOKEN=abcd1234, PASSWORD_FILE=/run/secrets/password, SECRET_KEY_BASE=config.yml",
+            r#"{"TOKEN": null, "SECRET": "", "PASSWORD": ["abcd1234"], "API_KEY": "a key of theirs"}"#,
+            "100%2520done, 50%25 of it, \\e[32mgreen\\e[0m, \u{1b}[1mtask-based\u{1b}[0m, a%20task-based%20plan",
             "https://first.name-of-somebody@example.org/a, ssh://git@example.org, user_access_token=x",
             "the issue's ticket=4711, #ticket=4711, an xapp-thing, dop_v1_ and ya29. are beginnings",
             "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
@@ -334,6 +373,12 @@ mod tests {
             "://aaaaaaaaaaaaaaaaaaaa",
             "api-key:",
             "ya29.",
+            "%25",
+            "sk-%2525",
+            "\\\\\\",
+            "sk-\\",
+            "sk-\u{1b}[0;0;0",
+            "TOKEN",
         ] {
             redact(&piece.repeat(2_000_000 / piece.len()));
         }
@@ -349,6 +394,7 @@ mod tests {
                         "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "Bearer ", "cookie: a=", "://a:b@",
                         "\\", "\"", "'", "\n", "authorization: ", "sk-0123456789abcdefghi", "x-api-key",
                         "A_TOKEN=", "A_PASSWORD", ": ", "hunter2!hunter2", "?access_token=", "#ticket=", "://",
+                        "PASSWORD=", "PGPASSWORD", "\u{1b}[32m", "%20", "%25", "\u{1b}",
                     ]).prop_map(str::to_owned),
                 ],
                 0..12,

@@ -13,7 +13,8 @@ use aho_corasick::{AhoCorasick, packed};
 ///
 /// The order is of no meaning, and yet it matters: it decides which words the search takes together, and so how often
 /// it has to look twice. Of some ten thousand orders this is the fastest in what the CLI writes and in prose; many take
-/// three times as long, because ids are full of hyphens and digits.
+/// three times as long, because ids are full of hyphens and digits. Which part of a word stands here matters as much:
+/// with `SECRE` and `PASSW` it takes three quarters longer.
 #[rustfmt::skip]
 const HINTS: [&[&str]; 2] = [
     &[
