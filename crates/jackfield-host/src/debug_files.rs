@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use jackfield_api::SessionId;
 
-use crate::redact::{is_suspect, redact_lines};
+use crate::redact::{LineByLine, is_suspect};
 
 /// How large a file may get before it is put aside; one that was put aside before is gone then.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -66,6 +66,8 @@ pub(crate) struct DebugFile {
     /// Up to where the file has room that was taken ahead.
     roomy: u64,
     largest: u64,
+    /// What goes on in lines that are yet to come.
+    secrets: LineByLine,
 }
 
 impl DebugFile {
@@ -81,7 +83,7 @@ impl DebugFile {
         let named = |error| naming(&path, &error);
         let file = create(&path).map_err(named)?;
         let written = file.metadata().map_err(named)?.len();
-        Ok(Self { path, file, held: Vec::new(), written, roomy: 0, largest })
+        Ok(Self { path, file, held: Vec::new(), written, roomy: 0, largest, secrets: LineByLine::default() })
     }
 
     /// Takes whole lines in parts, each line with its newline, and what is said in them: nothing else can be a secret.
@@ -92,9 +94,14 @@ impl DebugFile {
     fn take_in(&mut self, lines: &[&[u8]], said: &[u8]) -> io::Result<Taken> {
         let length = lines.iter().map(|part| part.len()).sum();
         self.make_room(length)?;
-        let suspect = is_suspect(said);
+        let suspect = self.secrets.goes_on() || is_suspect(said);
         for part in lines {
-            if suspect { self.hold(&redact_lines(part))? } else { self.hold(part)? }
+            if suspect {
+                let cleaned = self.secrets.redact_lines(part);
+                self.hold(&cleaned)?;
+            } else {
+                self.hold(part)?;
+            }
         }
         if length < MUCH {
             self.write()?;
@@ -375,6 +382,28 @@ mod tests {
         file.take(&[b"one\n", line.as_bytes()], b"one\nsk-\n").unwrap();
         let written = fs::read_to_string(folder.path().join("raw-streamjson-s.jsonl")).unwrap();
         assert_eq!(written, format!("{line}one\n[redacted]\n"));
+    }
+
+    #[test]
+    fn a_private_key_that_is_told_line_by_line_is_not_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = DebugFile::open(folder.path(), &SessionId::from("s"), Kind::Raw).unwrap();
+        let (begin, end) = ("-----BEGIN PRIVATE", "-----END PRIVATE");
+        let body = "Zq7wX/Kd".repeat(8);
+        let all = [
+            format!("{begin} KEY-----"),
+            body.clone(),
+            "Jm2kAA==".to_owned(),
+            format!("{end} KEY-----"),
+            body,
+        ];
+        for line in &all {
+            take(&mut file, &format!("{{\"dir\":\"err\",\"line\":\"{line}\"}}"));
+        }
+        let written = fs::read_to_string(folder.path().join("raw-streamjson-s.jsonl")).unwrap();
+        let lines = ["[redacted]", "[redacted]", "[redacted]", &all[3], &all[4]];
+        let expected = lines.map(|line| format!("{{\"dir\":\"err\",\"line\":\"{line}\"}}\n")).concat();
+        assert_eq!(written, expected);
     }
 
     #[test]

@@ -7,11 +7,15 @@
 //! that could belong to it, so that nothing is read twice.
 
 mod hints;
+mod key_body;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
+
+use key_body::KeyBody;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -29,9 +33,12 @@ const QUOTE: &str = r#"(?:\\*["'])?"#;
 /// The same where there must be one.
 const MARK: &str = r#"\\*["']"#;
 
+/// How a private key begins.
+const KEY: &str = "-----BEGIN ";
+
 /// What secrets look like. A group at the beginning or the end stays, so that one still sees what was there.
 const LOOKS: &[&str] = &[
-    // A private key, to its end, or to the end of the string or text that holds its beginning.
+    // A private key, to its end, or to the end of the string or text that holds its beginning; the rest is looked for.
     concat!(
         r#"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[^"']*?"#,
         r#"(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(\\*["'])|\z)"#
@@ -88,50 +95,97 @@ static LOOK: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Text with secrets taken out; the same text, not a copy, if none were seen, and only then.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    if is_suspect(text.as_bytes()) { looked_through(text) } else { Cow::Borrowed(text) }
+    LineByLine::default().redact(text)
 }
 
-/// Whole lines, each with its newline, with secrets taken out of every one; the same lines, not a copy, if none were
-/// seen. Many lines at once are looked at much faster than each by itself.
-pub(crate) fn redact_lines(lines: &[u8]) -> Cow<'_, [u8]> {
-    let mut cleaned = Vec::new();
-    let mut kept = 0;
-    for hint in hints::Hints::of(lines) {
-        // The line of this hint was looked through for another one.
-        if hint < kept {
-            continue;
+/// Texts that follow each other, as lines do: a private key may begin in one of them and go on in the next.
+#[derive(Debug, Default)]
+pub struct LineByLine {
+    key: KeyBody,
+}
+
+impl LineByLine {
+    /// The next text with secrets taken out; the same text, not a copy, if none were seen, and only then.
+    pub fn redact<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
+        if self.goes_on() || is_suspect(text.as_bytes()) {
+            self.looked_through(text)
+        } else {
+            Cow::Borrowed(text)
         }
+    }
+
+    /// Whether a secret goes on in what follows, which must be looked through whatever it is.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.key.goes_on()
+    }
+
+    /// Whole lines, each with its newline, with secrets taken out of every one; the same lines, not a copy, if none were
+    /// seen. Many lines at once are looked at much faster than each by itself.
+    pub(crate) fn redact_lines<'a>(&mut self, lines: &'a [u8]) -> Cow<'a, [u8]> {
         let is_end = |byte: &u8| *byte == b'\n';
-        let begin = kept + lines[kept..hint].iter().rposition(is_end).map_or(0, |end| end + 1);
-        let end = lines[hint..].iter().position(is_end).map_or(lines.len(), |end| hint + end);
-        cleaned.extend_from_slice(&lines[kept..begin]);
-        let line = String::from_utf8_lossy(&lines[begin..end]);
-        cleaned.extend_from_slice(looked_through(&line).as_bytes());
-        kept = end;
+        let mut hints = hints::Hints::of(lines);
+        let mut cleaned = Vec::new();
+        // Where the first line begins that was not looked at.
+        let mut next = 0;
+        while next < lines.len() {
+            let begin = if self.goes_on() {
+                next
+            } else {
+                // The lines of others were looked through already.
+                let Some(hint) = hints.find(|hint| *hint >= next) else { break };
+                lines[next..hint].iter().rposition(is_end).map_or(next, |end| next + end + 1)
+            };
+            let end = lines[begin..].iter().position(is_end).map_or(lines.len(), |end| begin + end);
+            cleaned.extend_from_slice(&lines[next..begin]);
+            let line = String::from_utf8_lossy(&lines[begin..end]);
+            cleaned.extend_from_slice(self.looked_through(&line).as_bytes());
+            next = lines.len().min(end + 1);
+            cleaned.extend_from_slice(&lines[end..next]);
+        }
+        if next == 0 {
+            return Cow::Borrowed(lines);
+        }
+        cleaned.extend_from_slice(&lines[next..]);
+        Cow::Owned(cleaned)
     }
-    if kept == 0 {
-        return Cow::Borrowed(lines);
+
+    fn looked_through<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
+        // A test reads the patterns; should they ever fail here, nothing leaves rather than everything.
+        let Some(look) = LOOK.as_ref() else { return Cow::Owned(REDACTED.to_owned()) };
+        let mut cleaned = String::new();
+        let mut kept = 0;
+        let mut take_out = |secret: Range<usize>| {
+            cleaned.push_str(&text[kept..secret.start]);
+            cleaned.push_str(REDACTED);
+            kept = secret.end;
+        };
+        let mut next = 0;
+        for found in look.captures_iter(text) {
+            let Some(whole) = found.get(0) else { continue };
+            self.key.look(text, next..whole.start(), &mut take_out);
+            next = whole.end();
+            let mut groups = found.iter().skip(1).flatten();
+            let before = groups.clone().find(|group| group.start() == whole.start());
+            let after = groups.find(|group| group.end() == whole.end());
+            take_out(
+                before.map_or(whole.start(), |group| group.end())..after.map_or(next, |group| group.start()),
+            );
+            if whole.as_str().starts_with(KEY) {
+                self.key.found(whole.as_str());
+            }
+        }
+        self.key.look(text, next..text.len(), &mut take_out);
+        if kept == 0 {
+            return Cow::Borrowed(text);
+        }
+        cleaned.push_str(&text[kept..]);
+        Cow::Owned(cleaned)
     }
-    cleaned.extend_from_slice(&lines[kept..]);
-    Cow::Owned(cleaned)
 }
 
 /// Whether there may be a secret in a text.
 pub(crate) fn is_suspect(text: &[u8]) -> bool {
     hints::Hints::of(text).next().is_some()
-}
-
-fn looked_through(text: &str) -> Cow<'_, str> {
-    // A test reads the patterns; should they ever fail here, nothing leaves rather than everything.
-    let Some(look) = LOOK.as_ref() else { return Cow::Owned(REDACTED.to_owned()) };
-    look.replace_all(text, |found: &Captures<'_>| {
-        let Some(whole) = found.get(0) else { return String::new() };
-        let mut groups = found.iter().skip(1).flatten();
-        let before =
-            groups.clone().find(|group| group.start() == whole.start()).map_or("", |group| group.as_str());
-        let after = groups.find(|group| group.end() == whole.end()).map_or("", |group| group.as_str());
-        format!("{before}{REDACTED}{after}")
-    })
 }
 
 #[cfg(test)]
@@ -141,6 +195,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn looked_through(text: &str) -> Cow<'_, str> {
+        LineByLine::default().looked_through(text)
+    }
+
+    fn redact_lines(lines: &[u8]) -> Cow<'_, [u8]> {
+        LineByLine::default().redact_lines(lines)
+    }
 
     /// Built from pieces, so that nothing in this file looks like a secret to others.
     fn secrets() -> Vec<String> {
@@ -379,6 +441,7 @@ mod tests {
             "sk-\\",
             "sk-\u{1b}[0;0;0",
             "TOKEN",
+            concat!("-----BEGIN PRIVATE", " KEY-----\""),
         ] {
             redact(&piece.repeat(2_000_000 / piece.len()));
         }
@@ -394,7 +457,7 @@ mod tests {
                         "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "Bearer ", "cookie: a=", "://a:b@",
                         "\\", "\"", "'", "\n", "authorization: ", "sk-0123456789abcdefghi", "x-api-key",
                         "A_TOKEN=", "A_PASSWORD", ": ", "hunter2!hunter2", "?access_token=", "#ticket=", "://",
-                        "PASSWORD=", "PGPASSWORD", "\u{1b}[32m", "%20", "%25", "\u{1b}",
+                        "Ab3dEf6hIj9lMn2pQr5tUv8xYz1bAb3dEf6hIj9lMn2pQr5t", "\\n", "PASSWORD=", "PGPASSWORD", "\u{1b}[32m", "%20", "%25", "\u{1b}",
                     ]).prop_map(str::to_owned),
                 ],
                 0..12,
@@ -405,7 +468,8 @@ mod tests {
             prop_assert!(serde_json::from_str::<serde_json::Value>(&redact(&json)).is_ok(), "{}", redact(&json));
             prop_assert_eq!(redact(&json), looked_through(&json), "a hint is missing");
             let lines = format!("{json}\n{json}\n");
-            let expected = format!("{0}\n{0}\n", looked_through(&json));
+            let mut following = LineByLine::default();
+            let expected = [&json, &json].map(|line| following.redact(line) + "\n").concat();
             prop_assert_eq!(redact_lines(lines.as_bytes()), expected.as_bytes());
         }
     }

@@ -8,6 +8,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use jackfield_host::redact::LineByLine;
 use serde_json::{Map, Value};
 
 use super::{LINE, LINES, SESSIONS, cut, pieces};
@@ -57,8 +58,10 @@ fn last_lines(path: &Path, count: usize, shown: fn(&str) -> Cow<'_, str>) -> Vec
     let bytes = read().unwrap_or_default();
     let whole = u64::try_from(bytes.len()).unwrap_or(u64::MAX) < room;
     let text = String::from_utf8_lossy(&bytes);
+    let mut secrets = LineByLine::default();
     // The first line may be the end of one.
-    let lines: Vec<&str> = text.lines().skip(usize::from(!whole)).collect();
+    let lines = text.lines().skip(usize::from(!whole)).map(|line| secrets.redact(line));
+    let lines: Vec<Cow<'_, str>> = lines.collect();
     lines[lines.len().saturating_sub(count)..].iter().map(|line| Value::String(cut(&shown(line)))).collect()
 }
 
@@ -79,5 +82,21 @@ mod tests {
         assert_eq!(last.len(), 3);
         assert!(last[2].as_str().unwrap().starts_with("line 9999 "), "{last:?}");
         assert_eq!(last_lines(&folder.path().join("nothing"), 3, pieces::without), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn a_private_key_that_stands_in_several_lines_is_not_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let (begin, end) = ("-----BEGIN PRIVATE", "-----END PRIVATE");
+        let body = "Zq7wX/Kd".repeat(8);
+        fs::write(
+            &path,
+            format!("before\n{begin} KEY-----\n{body}\n{body}\nJm2kAA==\n{end} KEY-----\nbehind\n"),
+        )
+        .unwrap();
+        // Its beginning is not among the lines that are shown.
+        let last = last_lines(&path, 4, |line| Cow::Borrowed(line));
+        assert_eq!(last, ["[redacted]", "[redacted]", &format!("{end} KEY-----"), "behind"]);
     }
 }

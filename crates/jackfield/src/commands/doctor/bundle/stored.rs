@@ -3,9 +3,11 @@
 //! Pieces of texts are not shown, whatever there is of them. The one rule it keeps: it only looks, and at no more of a
 //! session than so many bytes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use jackfield_host::redact::LineByLine;
 use jackfield_host::store::{Archived, Look, SessionQuery, StoreError};
 use serde_json::{Map, Value, json};
 
@@ -66,7 +68,8 @@ fn of(look: &Look) -> Result<Stored, StoreError> {
 
 /// The last of some events but for pieces of texts; all of them are looked through for drift.
 fn shown(lines: &[String], drift: &mut Drift) -> Value {
-    let mut shown: Vec<&str> = Vec::new();
+    let mut shown: Vec<Cow<'_, str>> = Vec::new();
+    let mut secrets = LineByLine::default();
     for line in lines {
         let event: Value = serde_json::from_str(line).unwrap_or_default();
         drift.events += 1;
@@ -81,7 +84,8 @@ fn shown(lines: &[String], drift: &mut Drift) -> Value {
             Some("malformed") => drift.malformed += 1,
             _ => {}
         }
-        shown.push(line);
+        // What the CLI says on standard error comes line by line.
+        shown.push(secrets.redact(line));
     }
     let last = &shown[shown.len().saturating_sub(LINES)..];
     last.iter().map(|line| Value::String(cut(&super::pieces::without(line)))).collect()
@@ -110,6 +114,17 @@ mod tests {
         assert!(shown.to_string().contains("system/a") && !shown.to_string().contains("secret"));
         let unknown = BTreeMap::from([("system/a".to_owned(), 2)]);
         assert_eq!(drift, Drift { events: 203, unknown, malformed: 1 });
+    }
+
+    #[test]
+    fn a_private_key_that_came_on_standard_error_is_not_shown() {
+        let (begin, end) = ("-----BEGIN PRIVATE", "-----END PRIVATE");
+        let body = "Zq7wX/Kd".repeat(8);
+        let said = [format!("{begin} KEY-----"), body.clone(), body.clone(), format!("{end} KEY-----"), body];
+        let lines = said.map(|text| json!({ "type": "stderr", "text": text, "seq": 1 }).to_string());
+        let shown = shown(&lines, &mut Drift::default());
+        assert_eq!(shown.to_string().matches("[redacted]").count(), 3, "{shown}");
+        assert_eq!(shown.to_string().matches("Zq7w").count(), 8, "only what is behind its end: {shown}");
     }
 
     #[test]
