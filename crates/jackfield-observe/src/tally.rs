@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use jackfield_api::tool::ToolStatus;
+use jackfield_api::trouble::Error;
 use jackfield_api::usage::TurnFigures;
 use jackfield_api::{Body, Event, PendingId, Timestamp, ToolCallId};
 
@@ -18,6 +19,8 @@ const NAMES: usize = 64;
 const NAME: usize = 80;
 /// What stands for the names beyond.
 pub const OTHER: &str = "other";
+/// Codes of failures of a run. Whether its turn has failed by that is known when it has its result, or never gets one.
+const OF_RUN: [&str; 6] = ["wedged", "crashed", "exited", "truncated", "host_ended", "not_started"];
 /// How many calls and questions are waited for at once.
 const OPEN: usize = 4096;
 
@@ -99,7 +102,9 @@ impl Tally {
 
     fn see_rarer(&mut self, event: &Event, model: Option<&str>, underway: &mut Underway) {
         *self.events.entry(event.body.tag()).or_default() += 1;
-        if !matches!(event.body, Body::Error(_)) {
+        // The failure of a turn is told right behind its result.
+        let is_of_turn = |error: &Error| !OF_RUN.contains(&error.code.as_str());
+        if !matches!(&event.body, Body::Error(error) if is_of_turn(error)) {
             self.settle(underway);
         }
         match &event.body {
@@ -114,8 +119,7 @@ impl Tally {
                 underway.ended = true;
                 underway.runs_turn = false;
             }
-            Body::Error(error) if underway.ended || underway.runs_turn => {
-                (underway.ended, underway.runs_turn) = (false, false);
+            Body::Error(error) if std::mem::take(&mut underway.ended) => {
                 self.turn(if error.code == "interrupted" { "interrupted" } else { "failed" });
             }
             Body::RunEnded(end) => {
@@ -261,7 +265,12 @@ fn named<'a, T: Default>(figures: &'a mut BTreeMap<String, T>, label: &str) -> &
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use std::borrow::Cow;
+
+    use jackfield_api::codec;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -280,5 +289,63 @@ mod tests {
         assert_eq!(figures[OTHER], 1000 - NAMES as u64);
         assert_eq!(figures.values().sum::<u64>(), 1000);
         assert!(figures.keys().all(|name| name.len() <= NAME && !name.contains("SECRET")));
+    }
+
+    fn started() -> Value {
+        json!({ "type": "turn_started", "trigger": "prompt" })
+    }
+
+    fn complete() -> Value {
+        json!({ "type": "complete", "data": {
+            "cost_usd": 0.0, "total_cost_usd": 0.0, "duration_ms": 1, "duration_api_ms": 1, "num_turns": 1,
+            "input_tokens": 1, "output_tokens": 1, "cache_read_tokens": 0, "cache_creation_tokens": 0,
+            "last_message_uuid": null, "terminal_reason": null, "permission_denials": [], "structured_output": null,
+        } })
+    }
+
+    fn error(code: &str) -> Value {
+        json!({ "type": "error", "code": code, "error": "e" })
+    }
+
+    fn run_ended() -> Value {
+        json!({ "type": "run_ended", "reason": "closed", "exit_code": null, "stderr_tail": "" })
+    }
+
+    /// How the turns of some events are counted.
+    fn turns(events: &[Value]) -> Vec<(&'static str, u64)> {
+        let (mut tally, mut underway) = (Tally::default(), Underway::new(without_secret));
+        for event in events {
+            let mut event = event.clone();
+            for (name, value) in
+                [("seq", json!(1)), ("at", json!(1)), ("session_id", json!("s")), ("turn", json!(1))]
+            {
+                event[name] = value;
+            }
+            tally.see(&codec::decode(&event.to_string()).unwrap(), || None, &mut underway);
+        }
+        tally.settle(&mut underway);
+        tally.turns.into_iter().collect()
+    }
+
+    #[test]
+    fn a_turn_is_counted_once_and_by_its_own_end() {
+        for code in OF_RUN {
+            // It has got its result in spite of all, or had it before.
+            for events in [
+                [started(), error(code), complete(), run_ended()],
+                [started(), complete(), error(code), run_ended()],
+            ] {
+                assert_eq!(turns(&events), [("complete", 1)], "{events:?}");
+            }
+            let failed = [started(), error(code), complete(), error("overloaded"), error(code), run_ended()];
+            assert_eq!(turns(&failed), [("failed", 1)], "{code}");
+            assert_eq!(turns(&[started(), error(code), run_ended()]), [("failed", 1)], "{code}");
+            assert_eq!(turns(&[error(code), run_ended()]), [], "there was none: {code}");
+            let two = [started(), complete(), error(code), run_ended(), started(), complete()];
+            assert_eq!(turns(&two), [("complete", 2)], "{code}");
+        }
+        assert_eq!(turns(&[started(), complete(), error("interrupted")]), [("interrupted", 1)]);
+        assert_eq!(turns(&[started(), complete(), error("overloaded"), run_ended()]), [("failed", 1)]);
+        assert_eq!(turns(&[started(), started(), complete()]), [("complete", 1), ("taken_over", 1)]);
     }
 }
