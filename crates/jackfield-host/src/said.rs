@@ -17,7 +17,11 @@ pub(crate) fn event(event: &Event) {
             tracing::info!(%session, seq, version, "run started");
         }
         Body::RunEnded(run) => match run.reason {
-            RunEndReason::Closed | RunEndReason::HostEnded | RunEndReason::OutputEnded => {
+            // Only this host kills one that does not end when it should; killed by somebody else it has crashed.
+            RunEndReason::Closed
+            | RunEndReason::Killed
+            | RunEndReason::HostEnded
+            | RunEndReason::OutputEnded => {
                 tracing::info!(%session, seq, reason = ?run.reason, code = run.exit_code, "run ended");
             }
             reason => tracing::warn!(%session, seq, ?reason, code = run.exit_code, "run ended badly"),
@@ -143,6 +147,7 @@ mod tests {
             ),
             (json!({ "type": "mode_changed", "permission_mode": "plan" }), Level::INFO),
             (ended("closed"), Level::INFO),
+            (ended("killed"), Level::INFO),
             (ended("crashed"), Level::WARN),
         ] {
             assert_eq!(level(event.clone()), expected, "{event}");
