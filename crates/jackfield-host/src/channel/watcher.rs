@@ -21,7 +21,7 @@ const LATER: Duration = Duration::from_millis(20);
 /// What is known of a session beside its events.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    /// The process of its run, or of the last; 0 before the first.
+    /// The process of its run; 0 while there is none.
     process: AtomicU32,
     files: Arc<Files>,
 }
@@ -96,6 +96,11 @@ impl Watcher {
         }
         let folder = self.files.folder.as_deref();
         folder.map_or(Ok(()), |folder| debug_files::remove(folder, &self.files.session))
+    }
+
+    /// The run is over. Its process's number may soon be another's.
+    pub(crate) fn run_is_over(&self) {
+        self.process.store(0, Ordering::Relaxed);
     }
 
     /// The process of the session's run.

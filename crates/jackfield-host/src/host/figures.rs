@@ -103,3 +103,64 @@ impl Host {
 fn whole(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::time::Duration;
+
+    use jackfield_api::command::{Close, Command, Content, CreateSession, Prompt, Reply};
+    use jackfield_api::session::Priority;
+    use jackfield_api::socket::Scope;
+    use jackfield_testkit::api::{Reply as ApiReply, Scenario, ScriptedApi};
+    use jackfield_testkit::cli::{Cli, NEWER_VERSION, Sandbox};
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+    use crate::client::Client;
+    use crate::settings::Settings;
+
+    /// What hangs must not hang the tests.
+    const PATIENCE: Duration = Duration::from_secs(40);
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_number_of_a_process_is_forgotten_when_its_run_is_over() {
+        let sandbox = Sandbox::new().unwrap();
+        let turns = vec![ApiReply::text("one"), ApiReply::text("two")];
+        let api = ScriptedApi::start(Scenario { turns }, sandbox.places().clone()).await.unwrap();
+        let mut settings = Settings::new(sandbox.places().temporary.join("data"));
+        settings.claude = Some(Cli::locate(NEWER_VERSION).unwrap().program);
+        settings.locks = Some(sandbox.places().temporary.join("locks"));
+        settings.variables = std::env::vars_os().map(|(name, _)| (name, None)).collect();
+        let own = sandbox.environment(&api.url()).into_iter();
+        settings.variables.extend(own.map(|(name, value)| (name.into(), Some(value.into()))));
+        let host = Host::open(settings).await.unwrap();
+        let client = Client::new("tester", Scope::Admin);
+        let create = CreateSession::new(sandbox.places().workspace.to_string_lossy());
+        let created = host.command_here(&client, None, Command::from(create)).await.unwrap();
+        let Reply::Created(created) = created else { panic!("not created: {created:?}") };
+        let id = created.session_id;
+        let watcher = host.channel(&id).await.unwrap().watcher;
+        for _ in 0..2 {
+            let uuid = uuid::Uuid::new_v4().to_string().into();
+            let content = vec![Content::Text { text: "hello".to_owned() }];
+            let prompt = Command::from(Prompt { uuid, content, priority: Priority::Next });
+            host.command_here(&client, Some(id.clone()), prompt).await.unwrap();
+            let runs = host.processes().await;
+            assert_eq!(
+                runs.iter().map(|run| Some(run.process_id)).collect::<Vec<_>>(),
+                [watcher.process_id()]
+            );
+            host.command_here(&client, Some(id.clone()), Command::from(Close {})).await.unwrap();
+            let forgotten = async {
+                while watcher.process_id().is_some() {
+                    sleep(Duration::from_millis(5)).await;
+                }
+            };
+            timeout(PATIENCE, forgotten).await.expect("a stranger's memory would be told as the session's");
+            assert!(host.processes().await.is_empty());
+        }
+        host.close().await;
+    }
+}

@@ -68,6 +68,7 @@ impl Task {
                 }
             }
             Err(error) => {
+                self.watcher.run_is_over();
                 let code = run::code(&error).to_owned();
                 let reason = error.to_string();
                 self.tell(Error { error: reason.clone(), code });
@@ -103,6 +104,7 @@ impl Task {
     pub(super) fn run_is_over(&mut self) {
         self.refuse_waiting("the CLI ended before it was told anything; say it again");
         self.run = Run::None;
+        self.watcher.run_is_over();
         self.wanted = Instant::now();
         match self.next_run.take() {
             Some((_, waiting)) if self.ending.is_some() => {
