@@ -131,16 +131,20 @@ impl Journal for Watcher {
 impl Files {
     /// Takes lines for a file, and what is said in them.
     fn take(self: &Arc<Self>, kind: Kind, lines: &[&[u8]], said: &[u8]) {
-        if !self.on.load(Ordering::Relaxed) {
-            return;
-        }
-        let mut written = self.lock(kind);
-        let taken = self.opened(&mut written, kind).and_then(|file| file.take(lines, said));
-        let held = self.or_off(&mut written, taken) == Some(Taken::Held);
-        if held && !std::mem::replace(&mut written.later, true) {
-            drop(written);
+        if self.on.load(Ordering::Relaxed) && self.write(kind, &mut self.lock(kind), lines, said) {
             self.write_later(kind);
         }
+    }
+
+    /// Writes lines, and says whether somebody must write the rest later.
+    fn write(&self, kind: Kind, written: &mut Written, lines: &[&[u8]], said: &[u8]) -> bool {
+        // They may have been switched off while the lock was waited for; whoever does that takes it afterwards.
+        if !self.on.load(Ordering::Relaxed) {
+            return false;
+        }
+        let taken = self.opened(written, kind).and_then(|file| file.take(lines, said));
+        let held = self.or_off(written, taken) == Some(Taken::Held);
+        held && !std::mem::replace(&mut written.later, true)
     }
 
     /// The file, which is opened if it is not.
@@ -238,6 +242,22 @@ mod tests {
         watcher.events(lines.as_bytes());
         tokio::time::sleep(LATER + LATER / 20).await;
         assert_eq!(written(), 101 * lines.len(), "where little follows it waits only once");
+    }
+
+    #[test]
+    fn what_waited_while_they_were_switched_off_opens_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let debug_folder = Some(folder.path().to_owned());
+        let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
+        let watcher = Watcher::new(&observe, &SessionId::from("s"));
+        watcher.events(b"one\n");
+        watcher.end();
+        // Behind the look at the flag, where the lock is had at last.
+        let mut written = watcher.files.lock(Kind::Normalized);
+        assert!(!watcher.files.write(Kind::Normalized, &mut written, &[b"two\n"], b"two\n"));
+        assert!(written.file.is_none());
+        let path = folder.path().join("normalized-streamjson-s.jsonl");
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "one\n");
     }
 
     #[test]
