@@ -117,8 +117,8 @@ impl Failure {
             | Self::NoJournal { .. }
             | Self::Written { .. }
             | Self::Config(_)
-            | Self::Bundle(_)
             | Self::Sessions(_) => Exit::Usage,
+            Self::Bundle(error) => error.exit(),
             Self::Speech(failure) => failure.exit(),
             Self::Top(failure) => failure.exit(),
             Self::Devices(failure) => failure.exit(),

@@ -21,7 +21,7 @@ use jackfield_sdk::Environment;
 
 pub(crate) use self::bundle::BundleError;
 use self::bundle::{Bundle, Consent};
-use self::report::{Check, Report};
+use self::report::{Check, Report, Unread};
 use crate::config::{self, Effective, Flags};
 use crate::failure::Failure;
 use crate::output::When;
@@ -53,7 +53,7 @@ pub(crate) struct Doctor {
     #[arg(long)]
     speech: bool,
     /// Put versions, configuration, log, drift and the last lines into one file for a bug report; shown before
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "speech"])]
     bundle: Option<PathBuf>,
     /// Write the bundle without asking
     #[arg(long, requires = "bundle")]
@@ -69,7 +69,8 @@ impl Doctor {
         }
         let environment: Environment = env::vars_os().collect();
         let colours = (!self.json).then(|| self.color.colours(&io::stdout()));
-        let mut report = Report::new(colours);
+        let unread = if self.bundle.is_some() { Unread::GoesOn } else { Unread::Ends };
+        let mut report = Report::new(colours, unread);
         let effective = self.configuration(&environment, &mut report)?;
         let limit = Duration::from_secs(self.timeout);
         let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -26,6 +26,7 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::config::{self, Effective};
+use crate::failure::Exit;
 
 /// How many sessions' lines, and how many of each.
 const SESSIONS: u32 = 3;
@@ -42,6 +43,8 @@ pub(crate) enum BundleError {
     NotAsked(PathBuf),
     #[error("cannot write `{}`: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
+    #[error("cannot show what would be in `{}`: {source}", path.display())]
+    Show { path: PathBuf, source: io::Error },
 }
 
 impl BundleError {
@@ -49,9 +52,37 @@ impl BundleError {
         match self {
             Self::Exists(_) => "choose another name, or remove it",
             Self::NotAsked(_) => "look at what would be in it above, and give `--yes`",
-            Self::Write { .. } => "choose a folder that is there and yours",
+            Self::Write { source, .. } if is_of_the_name(source) => "choose a folder that is there and yours",
+            Self::Write { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                "nothing can be written to that disk; choose a folder on another"
+            }
+            Self::Write { .. } => "make room on that disk, or choose a folder on another",
+            Self::Show { .. } => "see to it that standard output can be written",
         }
     }
+
+    /// Whether the name that was given is wrong, or what is around it.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Exists(_) | Self::NotAsked(_) => Exit::Usage,
+            Self::Write { source, .. } if is_of_the_name(source) => Exit::Usage,
+            Self::Write { .. } | Self::Show { .. } => Exit::Failed,
+        }
+    }
+}
+
+/// Whether nothing can be written because of where it was to be.
+fn is_of_the_name(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::NotFound
+            | Kind::NotADirectory
+            | Kind::IsADirectory
+            | Kind::PermissionDenied
+            | Kind::InvalidFilename
+            | Kind::InvalidInput
+    )
 }
 
 /// Whether somebody is asked before it is written.
@@ -115,22 +146,25 @@ impl Bundle {
     /// Shows what is in it, asks, and writes it.
     pub(super) fn write(&self, path: &Path, consent: Consent) -> Result<(), BundleError> {
         check_place(path)?;
-        let failed = |source| BundleError::Write { path: path.to_owned(), source };
+        let unshown = |source| BundleError::Show { path: path.to_owned(), source };
         let mut out = io::stdout();
         let words = "Secrets are taken out by their looks; read it before you send it to anybody.";
         let contents = contents::of(&self.sections);
-        write!(out, "\nThe bundle `{}` will hold:\n\n{contents}\n{words}\n", path.display())
-            .map_err(failed)?;
+        let shown = write!(out, "\nThe bundle `{}` will hold:\n\n{contents}\n{words}\n", path.display());
         if consent == Consent::Asked {
             if !io::stdin().is_terminal() {
                 return Err(BundleError::NotAsked(path.to_owned()));
             }
-            if !self.ask().map_err(failed)? {
-                return writeln!(out, "nothing was written").map_err(failed);
+            shown.map_err(unshown)?;
+            if !self.ask().map_err(unshown)? {
+                return writeln!(out, "nothing was written").map_err(unshown);
             }
+        } else {
+            // Who has said yes need not read it.
+            or_unread(shown).map_err(unshown)?;
         }
         self.put_into(path)?;
-        writeln!(out, "written: {}", path.display()).map_err(failed)
+        or_unread(writeln!(out, "written: {}", path.display())).map_err(unshown)
     }
 
     /// Asks whether it may be written, and shows all of it to who wants to see it.
@@ -162,6 +196,14 @@ impl Bundle {
             }
             Err(error) => Err(failed(error.error)),
         }
+    }
+}
+
+/// What was written, or that nobody reads it any more.
+pub(super) fn or_unread(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
 }
 
@@ -223,5 +265,21 @@ mod tests {
         let bundle = Bundle { sections: Map::new() };
         assert!(matches!(bundle.put_into(&path), Err(BundleError::Exists(_))));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the unfinished one is gone");
+    }
+
+    #[test]
+    fn whether_the_name_or_the_disk_is_wrong_is_told_apart() {
+        use io::ErrorKind as Kind;
+        for (kind, exit, hint) in [
+            (Kind::NotFound, Exit::Usage, "a folder that is there"),
+            (Kind::PermissionDenied, Exit::Usage, "and yours"),
+            (Kind::StorageFull, Exit::Failed, "make room"),
+            (Kind::QuotaExceeded, Exit::Failed, "make room"),
+            (Kind::ReadOnlyFilesystem, Exit::Failed, "on another"),
+        ] {
+            let error = BundleError::Write { path: PathBuf::from("a"), source: kind.into() };
+            assert_eq!(error.exit(), exit, "{kind}");
+            assert!(error.hint().contains(hint), "{kind}: {}", error.hint());
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::bundle::or_unread;
 use crate::failure::Exit;
 use crate::readable::Colours;
 use crate::readable::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, Style, YELLOW};
@@ -70,17 +71,27 @@ impl Check {
     }
 }
 
+/// What is done when nobody reads the text any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// There is nothing more to do.
+    Ends,
+    /// The checks are wanted for something else too.
+    GoesOn,
+}
+
 /// All that was found.
 pub(super) struct Report {
     checks: Vec<Check>,
+    unread: Unread,
     /// Where text is written; without it the whole is printed as JSON at the end.
     page: Option<Page>,
 }
 
 impl Report {
     /// As text with or without colours, or as JSON.
-    pub(super) fn new(colours: Option<Colours>) -> Self {
-        Self { checks: Vec::new(), page: colours.map(Page::new) }
+    pub(super) fn new(colours: Option<Colours>, unread: Unread) -> Self {
+        Self { checks: Vec::new(), unread, page: colours.map(Page::new) }
     }
 
     /// Takes it down, and prints it if this is text.
@@ -99,7 +110,7 @@ impl Report {
                     page.line(DIM, output);
                 }
             });
-            flush(page)?;
+            flush(page, self.unread)?;
         }
         self.checks.push(check);
         Ok(())
@@ -125,7 +136,7 @@ impl Report {
             };
             page.put(PLAIN, "\n");
             page.line(style, &text);
-            flush(page)?;
+            flush(page, self.unread)?;
         } else {
             let version = env!("CARGO_PKG_VERSION");
             let whole = serde_json::json!({
@@ -153,10 +164,13 @@ fn counted(number: usize, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
-fn flush(page: &mut Page) -> io::Result<()> {
+fn flush(page: &mut Page, unread: Unread) -> io::Result<()> {
     let mut text = Vec::new();
     page.take_into(&mut text);
     let mut stdout = io::stdout().lock();
-    stdout.write_all(&text)?;
-    stdout.flush()
+    let written = stdout.write_all(&text).and_then(|()| stdout.flush());
+    match unread {
+        Unread::Ends => written,
+        Unread::GoesOn => or_unread(written),
+    }
 }

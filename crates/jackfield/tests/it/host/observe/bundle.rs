@@ -130,10 +130,42 @@ async fn a_disk_that_fills_up_leaves_nothing_behind() {
         .arg("--data")
         .arg(&place.data);
     let failed: Finished = limited.env_clear().envs(&place.environment).output().unwrap().into();
-    assert_eq!(failed.code, Some(2), "{}", failed.out);
-    assert!(failed.err.contains("cannot write"), "{}", failed.err);
+    assert_eq!(failed.code, Some(1), "{}", failed.out);
+    assert!(failed.err.contains("cannot write") && failed.err.contains("make room"), "{}", failed.err);
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 0);
     assert!(doctor(&place, &file, &["--yes"]).out.contains("written: "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bundle_is_written_though_nobody_reads_what_is_printed() {
+    let place = Place::demo();
+    let into_nothing = |name: &str, more: &[&str]| -> (Finished, bool) {
+        let file = place.sandbox.places().temporary.join(name);
+        let (reader, writer) = std::io::pipe().unwrap();
+        // As of a reader that has seen enough.
+        drop(reader);
+        let mut command = jackfield(["doctor", "--timeout", "60", "--bundle"]);
+        command.arg(&file).args(more).arg("--data").arg(&place.data).envs(&place.environment);
+        let finished = command.stdout(writer).stdin(Stdio::null()).stderr(Stdio::piped()).output().unwrap();
+        (finished.into(), file.exists())
+    };
+    let (read, unread) =
+        (doctor(&place, &place.data.with_extension("json"), &["--yes"]), into_nothing("a", &["--yes"]));
+    assert!(unread.1, "{}", unread.0.err);
+    assert_eq!((unread.0.code, unread.0.err.as_str()), (read.code, ""), "as where somebody reads it");
+    // Nobody can say yes to what nobody sees.
+    let (unasked, written) = into_nothing("b", &[]);
+    assert_eq!((unasked.code, written), (Some(2), false), "{}", unasked.err);
+    assert!(unasked.err.contains("nobody can be asked"), "{}", unasked.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bundle_is_not_asked_for_where_none_is_made() {
+    let place = Place::demo();
+    let file = place.sandbox.places().temporary.join("report.json");
+    let refused = doctor(&place, &file, &["--yes", "--speech"]);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+    assert!(refused.err.contains("--speech") && !file.exists(), "{}", refused.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]
