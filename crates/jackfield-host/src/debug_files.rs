@@ -8,7 +8,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jackfield_api::SessionId;
@@ -83,7 +83,9 @@ impl DebugFile {
         let named = |error| naming(&path, &error);
         let file = create(&path).map_err(named)?;
         let written = file.metadata().map_err(named)?.len();
-        Ok(Self { path, file, held: Vec::new(), written, roomy: 0, largest, secrets: LineByLine::default() })
+        // A host that was killed may have left half a line.
+        let held = if is_torn(&file, written).map_err(named)? { vec![b'\n'] } else { Vec::new() };
+        Ok(Self { path, file, held, written, roomy: 0, largest, secrets: LineByLine::default() })
     }
 
     /// Takes whole lines in parts, each line with its newline, and what is said in them: nothing else can be a secret.
@@ -218,9 +220,18 @@ fn to_u64(length: usize) -> u64 {
 fn create(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW.bits();
     let flags = i32::try_from(flags).map_err(io::Error::other)?;
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(path)?;
+    let file =
+        OpenOptions::new().create(true).read(true).append(true).mode(0o600).custom_flags(flags).open(path)?;
     file.set_permissions(fs::Permissions::from_mode(0o600))?;
     Ok(file)
+}
+
+/// Whether a file ends in the middle of a line.
+fn is_torn(file: &File, length: u64) -> io::Result<bool> {
+    let Some(last) = length.checked_sub(1) else { return Ok(false) };
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, last)?;
+    Ok(byte != *b"\n")
 }
 
 /// Takes room in a file, whose end stays where it is.
@@ -300,6 +311,18 @@ mod tests {
         fs::create_dir(folder.path().join("raw-streamjson-a_b.jsonl")).unwrap();
         let error = remove(folder.path(), &session).unwrap_err();
         assert!(error.to_string().contains("raw-streamjson-a_b.jsonl"), "{error}");
+    }
+
+    #[test]
+    fn behind_half_a_line_another_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || DebugFile::open(folder.path(), &SessionId::from("s"), Kind::Raw).unwrap();
+        take(&mut open(), "one");
+        let path = folder.path().join("raw-streamjson-s.jsonl");
+        fs::write(&path, fs::read_to_string(&path).unwrap() + "ha").unwrap();
+        take(&mut open(), "two");
+        take(&mut open(), "three");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\nha\ntwo\nthree\n");
     }
 
     #[test]

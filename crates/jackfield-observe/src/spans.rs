@@ -16,11 +16,12 @@ use std::sync::Arc;
 
 use jackfield_api::conversation::Trigger;
 use jackfield_api::tool::{TaskStatus, ToolStatus};
+use jackfield_api::trouble::Error;
 use jackfield_api::{Body, Event, Timestamp, TurnNumber, Uuid};
 
 use crate::span::{Parent, Span, names};
 use crate::trace_parent::{Sampled, Seed, TraceContext, TraceParent};
-pub(crate) use facts::{kind, outcome, run_end};
+pub(crate) use facts::{is_of_run, kind, outcome, run_end};
 use open::{Forest, Key, Room};
 pub(crate) use payload::cut;
 pub use payload::{Payloads, Redact, Source};
@@ -87,7 +88,7 @@ impl Spans {
     #[inline]
     pub fn see(&mut self, event: &Event, source: &mut dyn Source) {
         // A turn's failure is told right behind the result that it belongs to.
-        let may_fail = matches!(&event.body, Body::Error(error) if !facts::is_of_run(&error.code));
+        let may_fail = matches!(&event.body, Body::Error(error) if !is_of_run(error));
         if self.ended.is_some() && !may_fail {
             self.settle();
         }
@@ -197,10 +198,12 @@ impl Spans {
                 self.point(names::COMPLETE.into(), event, source, figures.clone());
                 if let Some(turn) = self.forest.get(&Key::Turn) {
                     turn.say_all(figures);
+                    // It has its result in spite of what its run came to.
+                    turn.span.failed = None;
                     self.ended = Some(self.now);
                 }
             }
-            Body::Error(error) => self.failed(event, source, &error.code, &error.error),
+            Body::Error(error) => self.failed(event, source, error),
             Body::RunEnded(end) => {
                 let reason = run_end(end.reason);
                 if let Some(turn) = self.forest.get(&Key::Turn)
@@ -208,7 +211,8 @@ impl Spans {
                 {
                     turn.say(facts::OUTCOME, "failed");
                     turn.say(facts::ERROR, reason);
-                    turn.span.failed = Some(format!("the run ended in the middle of the turn: {reason}"));
+                    let cut_off = || format!("the run ended in the middle of the turn: {reason}");
+                    turn.span.failed.get_or_insert_with(cut_off);
                 }
                 self.close(&Key::Turn);
                 self.forest.close_all(self.now);
@@ -318,14 +322,16 @@ impl Spans {
         }
     }
 
-    fn failed(&mut self, event: &Event, source: &mut dyn Source, code: &str, words: &str) {
+    fn failed(&mut self, event: &Event, source: &mut dyn Source, error: &Error) {
         if let Some(turn) = self.forest.get(&Key::Turn)
             && turn.span.attribute(facts::OUTCOME).is_none()
         {
-            turn.say(facts::OUTCOME, if code == "interrupted" { "interrupted" } else { "failed" });
-            turn.say(facts::ERROR, code.to_owned());
-            turn.span.failed = Some(words.to_owned());
+            if !is_of_run(error) {
+                turn.say(facts::OUTCOME, if error.code == "interrupted" { "interrupted" } else { "failed" });
+                turn.say(facts::ERROR, error.code.clone());
+            }
+            turn.span.failed = Some(error.error.clone());
         }
-        self.happened(event, source, vec![(facts::ERROR, code.to_owned().into())]);
+        self.happened(event, source, vec![(facts::ERROR, error.code.clone().into())]);
     }
 }

@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 
 use jackfield_api::tool::ToolStatus;
-use jackfield_api::trouble::Error;
 use jackfield_api::usage::TurnFigures;
 use jackfield_api::{Body, Event, PendingId, Timestamp, ToolCallId};
 
 use crate::histogram::Histogram;
-use crate::spans::{Redact, cut, kind, outcome, run_end};
+use crate::spans::{Redact, cut, is_of_run, kind, outcome, run_end};
 
 /// How many names from outside are told apart: models, unknown messages, states of limits.
 const NAMES: usize = 64;
@@ -19,8 +18,6 @@ const NAMES: usize = 64;
 const NAME: usize = 80;
 /// What stands for the names beyond.
 pub const OTHER: &str = "other";
-/// Codes of failures of a run. Whether its turn has failed by that is known when it has its result, or never gets one.
-const OF_RUN: [&str; 6] = ["wedged", "crashed", "exited", "truncated", "host_ended", "not_started"];
 /// How many calls and questions are waited for at once.
 const OPEN: usize = 4096;
 
@@ -103,8 +100,7 @@ impl Tally {
     fn see_rarer(&mut self, event: &Event, model: Option<&str>, underway: &mut Underway) {
         *self.events.entry(event.body.tag()).or_default() += 1;
         // The failure of a turn is told right behind its result.
-        let is_of_turn = |error: &Error| !OF_RUN.contains(&error.code.as_str());
-        if !matches!(&event.body, Body::Error(error) if is_of_turn(error)) {
+        if !matches!(&event.body, Body::Error(error) if !is_of_run(error)) {
             self.settle(underway);
         }
         match &event.body {
@@ -329,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_counted_once_and_by_its_own_end() {
-        for code in OF_RUN {
+        for code in ["wedged", "crashed", "exited", "truncated", "host_ended", "not_started"] {
             // It has got its result in spite of all, or had it before.
             for events in [
                 [started(), error(code), complete(), run_ended()],

@@ -6,6 +6,7 @@
 use jackfield_api::normalized::Normalized;
 use jackfield_api::permission::{PermissionKind, PermissionOutcome};
 use jackfield_api::session::{RunEndReason, SessionStatus};
+use jackfield_api::trouble::Error;
 use jackfield_api::usage::{Complete, ContextWindow, ModelFigures};
 
 use crate::span::{Attribute, Value};
@@ -121,9 +122,13 @@ pub(crate) fn run_end(reason: RunEndReason) -> &'static str {
     }
 }
 
-/// Whether the code of a failure is that of a run, which may have nothing to do with its last turn.
-pub(crate) fn is_of_run(code: &str) -> bool {
-    matches!(code, "not_started" | "exited" | "crashed" | "truncated" | "wedged" | "host_ended")
+/// Whether a failure is that of a run. Whether a turn has failed by it is known when that has its result, or never gets
+/// one.
+pub(crate) fn is_of_run(error: &Error) -> bool {
+    matches!(
+        error.code.as_str(),
+        "not_started" | "exited" | "crashed" | "truncated" | "wedged" | "host_ended"
+    )
 }
 
 /// `PreToolUse` as `pre_tool_use`.

@@ -262,15 +262,23 @@ fn hooks_of_one_name_are_told_apart_and_what_they_say_begins_no_other() {
 }
 
 #[test]
-fn a_run_that_fails_behind_a_good_turn_does_not_make_it_a_bad_one() {
+fn a_run_that_fails_does_not_make_a_turn_a_bad_one_that_has_its_result() {
     let recording = recordings::named("recordings/basic/partial_all_blocks");
     let complete = recording.events.iter().find(|event| matches!(event.body, Body::Complete(_))).unwrap();
     let complete = serde_json::to_value(complete).unwrap();
-    for (code, outcome) in [("crashed", "complete"), ("wedged", "complete"), ("rate_limit", "failed")] {
-        let error = serde_json::json!({ "type": "error", "error": "e", "code": code });
-        let spans = spans_of(&in_turn(&[complete.clone(), error]));
+    let error = |code: &str| serde_json::json!({ "type": "error", "error": "why", "code": code });
+    let ended =
+        serde_json::json!({ "type": "run_ended", "reason": "wedged", "exit_code": null, "stderr_tail": "" });
+    for (events, outcome, failed) in [
+        ([complete.clone(), error("crashed")], "complete", None),
+        ([complete.clone(), error("rate_limit")], "failed", Some("why")),
+        // A CLI that was given up may have its result on its way.
+        ([error("wedged"), complete], "complete", None),
+        ([error("wedged"), ended], "failed", Some("why")),
+    ] {
+        let spans = spans_of(&in_turn(&events));
         let turn = spans.iter().find(|span| span.name == names::PROMPT).unwrap();
-        assert_eq!(outcomes(turn), [&outcome.into()], "{code}");
+        assert_eq!((outcomes(turn), turn.failed.as_deref()), (vec![&outcome.into()], failed), "{events:?}");
     }
 }
 
