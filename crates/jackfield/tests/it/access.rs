@@ -136,7 +136,7 @@ fn s1_other_machines_are_served_with_tls_or_not_at_all() {
         curl.arg(format!("{scheme}://box.test:{port}/healthz")).output().unwrap().into()
     };
     let answer = curl("https");
-    assert_eq!((answer.code, answer.out.as_str()), (Some(0), "ok\n"), "{}", answer.err);
+    assert_eq!((answer.code, answer.out.as_str()), (Some(0), "ok jackfield\n"), "{}", answer.err);
     assert_ne!(curl("http").code, Some(0));
     server.signal(Signal::TERM);
     assert_eq!(server.ended().code, Some(0));

@@ -294,15 +294,12 @@ fn a_data_folder_that_cannot_be_used_says_why() {
 }
 
 #[test]
-fn a_port_is_free_taken_by_a_host_or_by_somebody_else() {
+fn a_port_is_free_or_taken_by_somebody_else() {
     let home = tempfile::tempdir().unwrap();
     let examined = |address: &str| found(&doctor(&[("HOME", home.path())], &["--listen", address]).1, "port");
     assert_eq!(examined("127.0.0.1:0"), pair("ok", "free"));
     assert_eq!(examined("0.0.0.0:4180"), pair("problem", "not_loopback"));
-    for (answer, expected) in [
-        ("HTTP/1.1 200 OK\r\n\r\n{\"name\":\"jackfield\"}", pair("ok", "running")),
-        ("HTTP/1.1 404 Not Found\r\n\r\n", pair("problem", "taken")),
-    ] {
+    for answer in ["HTTP/1.1 200 OK\r\n\r\nok\n", "HTTP/1.1 404 Not Found\r\n\r\n"] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let serving = thread::spawn(move || {
@@ -312,7 +309,7 @@ fn a_port_is_free_taken_by_a_host_or_by_somebody_else() {
             stream.write_all(answer.as_bytes()).unwrap();
             (String::from_utf8_lossy(&request[..length]).into_owned(), listener)
         });
-        assert_eq!(examined(&address), expected);
+        assert_eq!(examined(&address), pair("problem", "taken"));
         assert!(serving.join().unwrap().0.starts_with("GET /healthz HTTP/1.1\r\n"));
     }
 }

@@ -109,8 +109,11 @@ async fn where_nothing_is_counted_it_does_not_say_that_there_was_nothing() {
     fs::write(&config, "[metrics]\nenabled = false\n").unwrap();
     place.environment.insert("JACKFIELD_CONFIG".to_owned(), config.to_string_lossy().into_owned());
     let server = place.serve().await;
+    place.environment.insert("JACKFIELD_LISTEN".to_owned(), server.address.to_string());
     let bundle = written(&place, "uncounted.json");
     assert_eq!(bundle["drift"]["host"], "running");
+    let port = bundle["checks"].as_array().unwrap().iter().find(|check| check["name"] == "port");
+    assert_eq!(port.unwrap()["code"], "running", "it is known again: {}", bundle["checks"]);
     let figures = bundle["drift"]["figures"].as_str().unwrap();
     assert!(figures.contains("nothing is counted"), "{figures}");
     assert!(server.stop().await.success());
