@@ -1,4 +1,4 @@
-//! What a prompt says, from the protocol's blocks to the host's.
+//! What a prompt says, from the protocol's blocks to the host's, and the trace that it is a part of.
 //!
 //! Resources are told as the CLI knows them: a link as a mention, a text in full behind a mention. The one rule it
 //! keeps: nothing that was said is left out in silence.
@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use jackfield_api::command::Content;
+use jackfield_client::Trace;
 use percent_encoding::percent_decode_str;
 
 use crate::rpc::invalid;
-use crate::schema::{ContentBlock, EmbeddedResourceResource, Error};
+use crate::schema::{ContentBlock, EmbeddedResourceResource, Error, Meta};
 
 /// The files that a prompt only names: their addresses, and where they lie.
 pub(crate) fn files(blocks: &[ContentBlock]) -> Vec<(String, PathBuf)> {
@@ -95,6 +96,12 @@ pub(crate) fn content(
     Ok(content)
 }
 
+/// The trace that a prompt is a part of. The protocol reserves these names for it; what is no text is none.
+pub(crate) fn trace(meta: Option<&Meta>) -> Option<Trace> {
+    let text = |name| Some(meta?.get(name)?.as_str()?.to_owned());
+    Some(Trace { parent: text("traceparent")?, state: text("tracestate") })
+}
+
 /// A resource, as it is mentioned in a text.
 fn mention(uri: &str, name: Option<&str>) -> String {
     let path = uri.strip_prefix("file://").unwrap_or(uri);
@@ -111,6 +118,20 @@ mod tests {
 
     fn read(blocks: &str) -> Result<Vec<Content>, Error> {
         content(serde_json::from_str(blocks).unwrap(), &BTreeMap::new())
+    }
+
+    #[test]
+    fn a_trace_is_what_stands_as_a_text_under_the_names_that_are_reserved_for_it() {
+        let read = |meta| trace(Some(&serde_json::from_str(meta).unwrap()));
+        let of = |parent: &str, state: Option<&str>| {
+            Some(Trace { parent: parent.to_owned(), state: state.map(str::to_owned) })
+        };
+        assert_eq!(read(r#"{"traceparent":"p","tracestate":"s","other":1}"#), of("p", Some("s")));
+        assert_eq!(read(r#"{"traceparent":"p","tracestate":["s"]}"#), of("p", None));
+        for none in [r#"{"traceparent":["p"]}"#, r#"{"traceparent":null}"#, r#"{"tracestate":"s"}"#, "{}"] {
+            assert_eq!(read(none), None, "{none}");
+        }
+        assert_eq!(trace(None), None);
     }
 
     fn text(text: &str) -> Content {

@@ -36,6 +36,17 @@ const LOG: usize = 1024 * 1024;
 #[derive(Debug, Clone)]
 pub struct Client {
     pub(crate) way: Way,
+    trace: Option<Trace>,
+}
+
+/// A place in a trace of somebody else, as the W3C writes it. Whether it is one the host decides: what is none is
+/// passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// The text of a `traceparent`.
+    pub parent: String,
+    /// The text of the `tracestate` beside it.
+    pub state: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -47,13 +58,19 @@ pub(crate) enum Way {
 impl Client {
     /// A host in this process. The name is for people: who answered a question is told by it.
     pub fn here(host: Host, name: &str) -> Self {
-        Self { way: Way::Here(host, Named::new(name, Scope::Admin)) }
+        Self { way: Way::Here(host, Named::new(name, Scope::Admin)), trace: None }
     }
 
     /// The host that runs on a data folder; `None` if none does.
     pub async fn running(data: &Path, name: &str) -> Result<Option<Self>, ClientError> {
         let remote = Remote::find(data, name).await?;
-        Ok(remote.map(|remote| Self { way: Way::Running(remote) }))
+        Ok(remote.map(|remote| Self { way: Way::Running(remote), trace: None }))
+    }
+
+    /// The same way for prompts that are a part of a trace, or of none.
+    #[must_use]
+    pub fn traced(&self, trace: Option<Trace>) -> Self {
+        Self { way: self.way.clone(), trace }
     }
 
     /// Whether the host goes on when this process ends.
@@ -76,13 +93,16 @@ impl Client {
         command: impl Into<Command>,
     ) -> Result<Reply, ClientError> {
         let (session_id, command) = (session.cloned(), command.into());
+        let (traceparent, tracestate) =
+            self.trace.clone().map_or((None, None), |trace| (Some(trace.parent), trace.state));
         match &self.way {
-            Way::Here(host, name) => Ok(host.command_here(name, session_id, command).await?),
+            Way::Here(host, name) => {
+                let name = name.clone().traced(traceparent.as_deref(), tracestate.as_deref());
+                Ok(host.command_here(&name, session_id, command).await?)
+            }
             Way::Running(remote) => {
                 let id = uuid::Uuid::new_v4().to_string();
-                remote
-                    .command(&GivenCommand { id, session_id, command, traceparent: None, tracestate: None })
-                    .await
+                remote.command(&GivenCommand { id, session_id, command, traceparent, tracestate }).await
             }
         }
     }

@@ -5,7 +5,7 @@
 //! however often the connection is lost in between.
 //!
 //! # Layout
-//! * [`Client`] – the calls
+//! * [`Client`] – the calls; [`Trace`] – what its prompts are a part of
 //! * [`Subscription`], [`Update`] – a session's events, one by one
 //! * [`Watching`], [`Watched`] – the list of sessions as it changes
 //! * [`LineReader`] – all lines of its agent
@@ -22,7 +22,7 @@ mod subscription;
 mod trust;
 mod watching;
 
-pub use client::Client;
+pub use client::{Client, Trace};
 pub use error::ClientError;
 pub use jackfield_host::ExportFormat;
 pub use jackfield_host::store::{Archived, CostBy, SessionQuery};

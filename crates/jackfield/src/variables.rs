@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use jackfield_client::Trace;
 use jackfield_sdk::Environment;
 
 /// A variable, and what it is for.
@@ -107,6 +108,14 @@ pub(crate) const OTEL_RESOURCE_ATTRIBUTES: Variable = Variable {
     name: "OTEL_RESOURCE_ATTRIBUTES",
     meaning: "What else traces say of the host: `name=value`, with commas.",
 };
+/// The trace that this program is a part of.
+pub(crate) const TRACE_PARENT: Variable = Variable {
+    name: "TRACEPARENT",
+    meaning: "The place in a trace that the prompt of `jackfield run` is a part of, as the W3C writes it.",
+};
+/// What others noted beside it.
+pub(crate) const TRACE_STATE: Variable =
+    Variable { name: "TRACESTATE", meaning: "What others noted beside it." };
 /// The pace of the demo agent.
 pub(crate) const DEMO_SPEED: Variable = Variable {
     name: "JACKFIELD_DEMO_SPEED",
@@ -153,7 +162,7 @@ pub(crate) const VISUAL: Variable =
 pub(crate) const EDITOR: Variable = Variable { name: "EDITOR", meaning: "The same, if `VISUAL` is not set." };
 
 /// All of them, ours first.
-pub(crate) const ALL: [&Variable; 33] = [
+pub(crate) const ALL: [&Variable; 35] = [
     &CONFIG,
     &DATA,
     &LISTEN,
@@ -187,6 +196,8 @@ pub(crate) const ALL: [&Variable; 33] = [
     &OTEL_SCHEDULE_DELAY,
     &OTEL_SERVICE_NAME,
     &OTEL_RESOURCE_ATTRIBUTES,
+    &TRACE_PARENT,
+    &TRACE_STATE,
 ];
 
 impl Variable {
@@ -199,6 +210,12 @@ impl Variable {
     pub(crate) fn folder(&self, environment: &Environment) -> Option<PathBuf> {
         self.get(environment).map(PathBuf::from).filter(|folder| folder.is_absolute())
     }
+}
+
+/// The trace that this program is a part of. Whether it is one the host decides.
+pub(crate) fn trace(environment: &Environment) -> Option<Trace> {
+    let text = |variable: &Variable| Some(variable.get(environment)?.to_str()?.to_owned());
+    Some(Trace { parent: text(&TRACE_PARENT)?, state: text(&TRACE_STATE) })
 }
 
 #[cfg(test)]
@@ -214,6 +231,19 @@ mod tests {
     fn an_empty_variable_counts_as_not_set() {
         let environment = Environment::from([("JACKFIELD_DATA".into(), "".into())]);
         assert_eq!(DATA.get(&environment), None);
+    }
+
+    #[test]
+    fn a_trace_is_its_parent_and_what_was_noted_beside_it() {
+        let read = |variables: &[(&str, &str)]| {
+            let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            trace(&variables.collect::<Environment>())
+        };
+        let of =
+            |state: Option<&str>| Some(Trace { parent: "p".to_owned(), state: state.map(str::to_owned) });
+        assert_eq!(read(&[("TRACEPARENT", "p"), ("TRACESTATE", "s")]), of(Some("s")));
+        assert_eq!(read(&[("TRACEPARENT", "p"), ("TRACESTATE", "")]), of(None));
+        assert_eq!(read(&[("TRACEPARENT", ""), ("TRACESTATE", "s")]), None);
     }
 
     #[test]

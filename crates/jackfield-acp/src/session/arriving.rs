@@ -6,11 +6,19 @@ use std::collections::VecDeque;
 
 use jackfield_api::Uuid;
 use jackfield_api::command::Prompt;
+use jackfield_client::Trace;
+
+/// A prompt, and the trace of the editor that it is a part of.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Traced {
+    pub(super) prompt: Prompt,
+    pub(super) trace: Option<Trace>,
+}
 
 /// Prompts that are being made ready.
 #[derive(Debug, Default)]
 pub(super) struct Arriving {
-    waiting: VecDeque<(Uuid, Option<Prompt>)>,
+    waiting: VecDeque<(Uuid, Option<Traced>)>,
 }
 
 impl Arriving {
@@ -20,13 +28,13 @@ impl Arriving {
     }
 
     /// One is ready; gives those that can go on now. One that was dropped meanwhile does not.
-    pub(super) fn ready(&mut self, prompt: Prompt) -> Vec<Prompt> {
-        if let Some((_, place)) = self.waiting.iter_mut().find(|(uuid, _)| *uuid == prompt.uuid) {
-            *place = Some(prompt);
+    pub(super) fn ready(&mut self, traced: Traced) -> Vec<Traced> {
+        if let Some((_, place)) = self.waiting.iter_mut().find(|(uuid, _)| *uuid == traced.prompt.uuid) {
+            *place = Some(traced);
         }
         let mut ready = Vec::new();
         while let Some((_, Some(_))) = self.waiting.front() {
-            ready.extend(self.waiting.pop_front().and_then(|(_, prompt)| prompt));
+            ready.extend(self.waiting.pop_front().and_then(|(_, traced)| traced));
         }
         ready
     }
@@ -43,8 +51,9 @@ mod tests {
 
     use super::*;
 
-    fn prompt(uuid: &str) -> Prompt {
-        Prompt { uuid: uuid.into(), content: Vec::new(), priority: Priority::Later }
+    fn prompt(uuid: &str) -> Traced {
+        let prompt = Prompt { uuid: uuid.into(), content: Vec::new(), priority: Priority::Later };
+        Traced { prompt, trace: Some(Trace { parent: uuid.to_owned(), state: None }) }
     }
 
     #[test]

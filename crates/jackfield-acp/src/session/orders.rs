@@ -5,9 +5,10 @@
 use std::collections::VecDeque;
 
 use jackfield_api::Command;
-use jackfield_api::command::{Prompt, Reply};
-use jackfield_client::ClientError;
+use jackfield_api::command::Reply;
+use jackfield_client::{ClientError, Trace};
 
+use super::arriving::Traced;
 use crate::schema::RequestId;
 
 /// A command, and what it is for.
@@ -21,7 +22,7 @@ pub(super) struct Order {
 #[derive(Debug, Clone)]
 pub(super) enum Purpose {
     /// A prompt.
-    Prompt(Box<Prompt>),
+    Prompt(Box<Traced>),
     /// The answer to a request to set the mode.
     Mode(RequestId, String),
     /// The answer to a request to set the mode as an option.
@@ -34,6 +35,16 @@ pub(super) enum Purpose {
     Effort(RequestId, Option<String>),
     /// A run that is to begin anew.
     Restart,
+}
+
+impl Purpose {
+    /// The trace that it is a part of.
+    pub(super) fn trace(&self) -> Option<Trace> {
+        match self {
+            Self::Prompt(traced) => traced.trace.clone(),
+            _ => None,
+        }
+    }
 }
 
 /// What came of one.

@@ -11,7 +11,7 @@ mod questions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jackfield_api::command::{Prompt, Verdict};
+use jackfield_api::command::Verdict;
 use jackfield_api::permission::PermissionRequest;
 use jackfield_api::snapshot::Snapshot;
 use jackfield_api::trust::FolderTrust;
@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-use super::arriving::Arriving;
+use super::arriving::{Arriving, Traced};
 use super::orders::{self, Orders};
 use super::stopping::{Step, Stopping};
 use super::{Ask, is_status};
@@ -69,7 +69,7 @@ enum Trust {
     /// Nobody has looked yet.
     Unknown,
     /// It is being looked at, or a person is being asked under this name; these prompts wait.
-    Asking(Vec<Prompt>, Option<(AbortHandle, String)>),
+    Asking(Vec<Traced>, Option<(AbortHandle, String)>),
     /// There is nothing to ask.
     Settled,
 }
@@ -88,9 +88,9 @@ enum Done {
     Trusted(String, Said),
     Remembered(bool),
     /// What the editor has of the files that this prompt names is in it.
-    Ready(Prompt),
+    Ready(Traced),
     /// It was too early for this prompt.
-    Early(Prompt),
+    Early(Traced),
     /// The models, where somebody looked at them, and the session.
     Known(Option<Vec<Model>>, Option<Known>),
 }
@@ -250,7 +250,7 @@ impl Task {
             self.connection.peer.respond(&request, answer);
         }
         if let Some(order) = self.orders.next() {
-            let (client, id) = (self.client.clone(), self.id.clone());
+            let (client, id) = (self.client.traced(order.purpose.trace()), self.id.clone());
             self.doing.spawn(async move {
                 Done::Order((order.purpose, client.command(Some(&id), order.command).await))
             });

@@ -45,6 +45,7 @@ use super::sessions::choice;
 use super::signals::Signals;
 use crate::config::{self, Config, Flags};
 use crate::failure::{Exit, Failure};
+use crate::variables;
 
 /// Who answered, as others are told.
 const NAME: &str = "jackfield run";
@@ -241,7 +242,9 @@ impl Run {
         }
         let rules = options::rules(&self.allow, &self.deny)?;
         let folder = options::folder(self.cwd.as_ref())?;
-        let (engine, folder) = self.engine(config, environment, folder, (&mut console, &mut signals)).await?;
+        let (mut engine, folder) =
+            self.engine(config, environment, folder, (&mut console, &mut signals)).await?;
+        engine.reached.client = engine.reached.client.traced(variables::trace(environment));
         let answering = match self.ask {
             Ask::Host => Answering::Others,
             Ask::Terminal if console.can_ask() => Answering::Person,

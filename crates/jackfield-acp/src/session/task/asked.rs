@@ -24,6 +24,7 @@ use crate::schema::{
     ToolCallStatus,
 };
 use crate::session::Ask;
+use crate::session::arriving::Traced;
 use crate::session::orders::Purpose;
 use crate::session::stopping::Step;
 use crate::session::unsaved;
@@ -44,7 +45,7 @@ impl Task {
                 let dropped = self.prompts.drop_held();
                 self.arriving.drop(&dropped);
                 if let Trust::Asking(held, asking) = &mut self.trust {
-                    held.retain(|prompt| !dropped.contains(&prompt.uuid));
+                    held.retain(|traced| !dropped.contains(&traced.prompt.uuid));
                     if held.is_empty() {
                         let asking = asking.take();
                         self.trust = Trust::Unknown;
@@ -75,6 +76,7 @@ impl Task {
     fn prompt(&mut self, id: RequestId, asked: PromptRequest) {
         let files = if self.connection.offered().files { prompt::files(&asked.prompt) } else { Vec::new() };
         let again = (!files.is_empty()).then(|| asked.prompt.clone());
+        let trace = prompt::trace(asked.meta.as_ref());
         let content = match prompt::content(asked.prompt, &BTreeMap::new()) {
             Ok(content) => content,
             Err(error) => return self.connection.peer.respond::<()>(&id, Err(error)),
@@ -82,31 +84,32 @@ impl Task {
         let uuid: Uuid = uuid::Uuid::new_v4().to_string().into();
         self.prompts.begin(id, uuid.clone());
         self.arriving.push(uuid.clone());
-        let mut prompt = Prompt { uuid, content, priority: Priority::Later };
-        let Some(blocks) = again else { return self.ready(prompt) };
+        let prompt = Prompt { uuid, content, priority: Priority::Later };
+        let mut traced = Traced { prompt, trace };
+        let Some(blocks) = again else { return self.ready(traced) };
         let (peer, session) = (self.connection.peer.clone(), self.lines.session().clone());
         self.doing.spawn(async move {
             let unsaved = unsaved::texts(peer, session, files).await;
             if let Ok(content) = prompt::content(blocks, &unsaved) {
-                prompt.content = content;
+                traced.prompt.content = content;
             }
-            Done::Ready(prompt)
+            Done::Ready(traced)
         });
     }
 
-    fn ready(&mut self, prompt: Prompt) {
-        for prompt in self.arriving.ready(prompt) {
-            self.trust_first(prompt);
+    fn ready(&mut self, traced: Traced) {
+        for traced in self.arriving.ready(traced) {
+            self.trust_first(traced);
         }
     }
 
     /// Says a prompt once it is known whether its folder is trusted.
-    fn trust_first(&mut self, prompt: Prompt) {
+    fn trust_first(&mut self, traced: Traced) {
         match &mut self.trust {
-            Trust::Settled => self.say(prompt),
-            Trust::Asking(held, _) => held.push(prompt),
+            Trust::Settled => self.say(traced),
+            Trust::Asking(held, _) => held.push(traced),
             Trust::Unknown => {
-                self.trust = Trust::Asking(vec![prompt], None);
+                self.trust = Trust::Asking(vec![traced], None);
                 self.looks += 1;
                 let look = self.looks;
                 let (client, folder) = (self.client.clone(), self.folder.clone());
@@ -118,11 +121,11 @@ impl Task {
         }
     }
 
-    pub(super) fn say(&mut self, prompt: Prompt) {
+    pub(super) fn say(&mut self, traced: Traced) {
+        let prompt = traced.prompt.clone();
         self.translator.sent(prompt.uuid.clone());
         self.prompts.given(&prompt.uuid);
-        let purpose = Purpose::Prompt(Box::new(prompt.clone()));
-        self.orders.push(prompt, purpose);
+        self.orders.push(prompt, Purpose::Prompt(Box::new(traced)));
     }
 
     fn set_option(&mut self, id: RequestId, asked: &SetSessionConfigOptionRequest) {
@@ -211,10 +214,10 @@ impl Task {
                 }
                 self.go_on();
             }
-            Done::Ready(prompt) => self.ready(prompt),
-            Done::Early(prompt) => {
-                let purpose = Purpose::Prompt(Box::new(prompt.clone()));
-                self.orders.push_first(prompt, purpose);
+            Done::Ready(traced) => self.ready(traced),
+            Done::Early(traced) => {
+                let prompt = traced.prompt.clone();
+                self.orders.push_first(prompt, Purpose::Prompt(Box::new(traced)));
             }
             Done::Known(models, session) => {
                 let mut told = models.map(|models| self.settings.set_models(models)).unwrap_or_default();
@@ -250,14 +253,16 @@ impl Task {
     fn ordered(&mut self, purpose: Purpose, result: Result<Reply, ClientError>) {
         let peer = self.connection.peer.clone();
         match (purpose, result) {
-            (Purpose::Prompt(prompt), Ok(_)) => self.prompts.taken(&prompt.uuid),
-            (Purpose::Prompt(prompt), Err(error)) if self.is_early(&error) => {
+            (Purpose::Prompt(traced), Ok(_)) => self.prompts.taken(&traced.prompt.uuid),
+            (Purpose::Prompt(traced), Err(error)) if self.is_early(&error) => {
                 self.doing.spawn(async move {
                     sleep(SOON).await;
-                    Done::Early(*prompt)
+                    Done::Early(*traced)
                 });
             }
-            (Purpose::Prompt(prompt), Err(error)) => self.prompts.refused(&prompt.uuid, error.to_string()),
+            (Purpose::Prompt(traced), Err(error)) => {
+                self.prompts.refused(&traced.prompt.uuid, error.to_string());
+            }
             (Purpose::Restart, _) => {}
             (Purpose::Mode(id, mode), Ok(_)) => {
                 self.show_mode(&mode);

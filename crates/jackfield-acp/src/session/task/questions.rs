@@ -100,8 +100,8 @@ impl Task {
     /// Says what has waited.
     pub(super) fn go_on(&mut self) {
         if let Trust::Asking(held, _) = std::mem::replace(&mut self.trust, Trust::Settled) {
-            for prompt in held {
-                self.say(prompt);
+            for traced in held {
+                self.say(traced);
             }
         }
     }

@@ -1,19 +1,16 @@
 //! What is said where nothing can be watched: in a line on standard error, in the log, and to who asks for it.
 
 use std::fs;
-use std::process::Stdio;
 
 use jackfield_testkit::api::Reply;
 use jackfield_testkit::cli::NEWER_VERSION;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::time::timeout;
+use serde_json::json;
 
 use super::super::client::prompt;
-use super::super::server::{PATIENCE, Place};
+use super::super::server::Place;
+use super::editor::Editor;
 use super::figures::ask;
 use super::traces::run;
-use crate::program::jackfield;
 
 /// A file stands where the folder of debug files would be.
 fn block(place: &Place) -> String {
@@ -67,34 +64,9 @@ async fn an_editor_is_told_on_standard_error_what_cannot_be_written_or_exported(
     let folder = block(&place);
     wants_debug_files(&mut place);
     exports_to(&mut place, "garbage");
-    let mut command = jackfield(["acp", "--data"]);
-    command.arg(&place.data).envs(&place.environment).stdin(Stdio::piped());
-    let mut command = tokio::process::Command::from(command);
-    let mut child =
-        command.current_dir(&place.sandbox.places().workspace).kill_on_drop(true).spawn().unwrap();
-    let mut to = child.stdin.take().unwrap();
-    let mut from = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut call = async |id: u64, method: &str, params: Value| {
-        let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string();
-        to.write_all((line + "\n").as_bytes()).await.unwrap();
-        loop {
-            let line = timeout(PATIENCE, from.next_line()).await.unwrap().unwrap().expect("an answer");
-            let said: Value = serde_json::from_str(&line).unwrap();
-            if said["id"] == id && said.get("method").is_none() {
-                break said["result"].clone();
-            }
-        }
-    };
-    call(1, "initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })).await;
-    let workspace = &place.sandbox.places().workspace;
-    let made = call(2, "session/new", json!({ "cwd": workspace, "mcpServers": [] })).await;
-    let text = json!([{ "type": "text", "text": "go" }]);
-    let ended = call(3, "session/prompt", json!({ "sessionId": made["sessionId"], "prompt": text })).await;
-    assert_eq!(ended["stopReason"], "end_turn");
-    drop(to);
-    assert!(timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success());
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).await.unwrap();
+    let mut editor = Editor::open(&place).await;
+    editor.prompt("go", &json!({})).await;
+    let said = editor.hang_up().await;
     let lines: Vec<&str> = said.lines().collect();
     let [traces, debug] = lines[..] else { panic!("not a line for each: {said}") };
     assert!(traces.contains("cannot export traces to `garbage`"), "{said}");

@@ -1,0 +1,128 @@
+//! A trace goes on with what it was given beside: with a prompt of an editor and of `jackfield run`, whoever has the
+//! host.
+
+use jackfield_testkit::api::Reply;
+use jackfield_testkit::cli::NEWER_VERSION;
+use serde_json::json;
+
+use super::super::real::cli;
+use super::super::server::Place;
+use super::collector::{Arrived, Collector};
+use super::editor::Editor;
+use super::traces::run;
+
+const CALLER: &str = "b7ad6b7169203331";
+const STATE: &str = "vendor=1";
+
+/// One of several traces.
+fn trace(number: u32) -> String {
+    format!("0af7651916cd43dd8448eb211c8{number:05}")
+}
+
+fn parent(number: u32) -> String {
+    format!("00-{}-{CALLER}-01", trace(number))
+}
+
+/// The turns that are over, in order.
+fn turns(collector: &Collector) -> Vec<&Arrived> {
+    collector.spans.iter().filter(|span| span.name == "streamjson.prompt").collect()
+}
+
+/// Whether a turn is a part of this trace, with what was noted beside it.
+#[track_caller]
+fn is_part(turn: &Arrived, number: u32, state: &str) {
+    let told = (turn.trace.as_str(), turn.parent.as_str(), turn.state.as_str());
+    assert_eq!(told, (trace(number).as_str(), CALLER, state));
+}
+
+#[track_caller]
+fn is_alone(turn: &Arrived) {
+    assert!(turn.parent.is_empty() && turn.state.is_empty(), "{turn:?}");
+    assert!((0..9).all(|number| turn.trace != trace(number)), "{turn:?}");
+}
+
+/// What the CLI that runs was told of its trace.
+fn told_to_cli(place: &Place) -> Vec<String> {
+    let environment = std::fs::read(format!("/proc/{}/environ", cli(place))).unwrap();
+    let variables = String::from_utf8_lossy(&environment).into_owned();
+    variables.split('\0').filter(|variable| variable.starts_with("TRACE")).map(str::to_owned).collect()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Whose {
+    /// The program has a host of its own.
+    Own,
+    /// Another one runs.
+    Running,
+}
+
+async fn an_editor(whose: Whose) {
+    let mut collector = Collector::start().await;
+    let (mut place, _api) = Place::real(NEWER_VERSION, (0..4).map(|_| Reply::text("done")).collect()).await;
+    collector.wanted_by(&mut place);
+    // A state that the host itself was started with belongs to nobody's prompt.
+    place.environment.insert("TRACESTATE".to_owned(), "hosts=own".to_owned());
+    let server = if whose == Whose::Running { Some(place.serve().await) } else { None };
+    let mut editor = Editor::open(&place).await;
+    editor.prompt("one", &json!({ "traceparent": parent(1), "zed.dev/debugMode": true })).await;
+    collector.until("streamjson.prompt", 1).await;
+    let turn = turns(&collector)[0];
+    is_part(turn, 1, "");
+    assert_eq!(told_to_cli(&place), [format!("TRACEPARENT=00-{}-{}-01", trace(1), turn.id)]);
+    // The next prompt has a trace of its own, or none: also where what was given is no trace.
+    editor.prompt("two", &json!({ "traceparent": parent(2), "tracestate": STATE })).await;
+    editor.prompt("three", &json!({ "traceparent": parent(3).to_uppercase(), "tracestate": STATE })).await;
+    editor.prompt("four", &json!({ "traceparent": [parent(4)], "tracestate": 1 })).await;
+    collector.until("streamjson.prompt", 4).await;
+    let turns = turns(&collector);
+    is_part(turns[1], 2, STATE);
+    is_alone(turns[2]);
+    is_alone(turns[3]);
+    assert_eq!(editor.hang_up().await, "");
+    if let Some(server) = server {
+        assert!(server.stop().await.success());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_goes_on_from_an_editor_with_a_host_of_its_own() {
+    an_editor(Whose::Own).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_goes_on_from_an_editor_through_the_running_host() {
+    an_editor(Whose::Running).await;
+}
+
+async fn a_program_in_a_traced_job(whose: Whose) {
+    let mut collector = Collector::start().await;
+    let mut place = Place::demo();
+    collector.wanted_by(&mut place);
+    let server = if whose == Whose::Running { Some(place.serve().await) } else { None };
+    for (number, traceparent) in
+        [parent(1), "none of that form".to_owned(), String::new()].into_iter().enumerate()
+    {
+        place.environment.insert("TRACEPARENT".to_owned(), traceparent);
+        place.environment.insert("TRACESTATE".to_owned(), STATE.to_owned());
+        let finished = run(&place, &[]);
+        assert_eq!((finished.code, finished.err.as_str()), (Some(0), ""));
+        collector.until("streamjson.prompt", number + 1).await;
+    }
+    let turns = turns(&collector);
+    is_part(turns[0], 1, STATE);
+    is_alone(turns[1]);
+    is_alone(turns[2]);
+    if let Some(server) = server {
+        assert!(server.stop().await.success());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_in_a_traced_job_goes_on_with_its_trace_with_a_host_of_its_own() {
+    a_program_in_a_traced_job(Whose::Own).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_in_a_traced_job_goes_on_with_its_trace_in_the_running_host() {
+    a_program_in_a_traced_job(Whose::Running).await;
+}
