@@ -64,17 +64,25 @@ impl Spans {
     }
 
     /// A prompt belongs to somebody else's trace.
-    pub fn prompted(&mut self, prompt: Uuid, parent: TraceContext) {
+    pub fn prompted(&mut self, prompt: Uuid, trace: TraceContext) {
         self.prompted.retain(|(uuid, _)| *uuid != prompt);
         if self.prompted.len() == WAITING {
             self.prompted.pop_front();
         }
-        self.prompted.push_back((prompt, parent));
+        self.prompted.push_back((prompt, trace));
+    }
+
+    /// A prompt that waits gets other words and another name. Its trace goes with it unless another one is given; it
+    /// keeps it too, since the edit may come too late.
+    pub fn edited(&mut self, prompt: &Uuid, with: Uuid, trace: Option<TraceContext>) {
+        if let Some(trace) = trace.or_else(|| self.trace_of(prompt).cloned()) {
+            self.prompted(with, trace);
+        }
     }
 
     /// The place in a trace that a turn to come will have.
     pub fn place(&self, turn: TurnNumber, prompt: Option<&Uuid>) -> TraceContext {
-        let given = self.prompted.iter().find(|(uuid, _)| Some(uuid) == prompt).map(|(_, given)| given);
+        let given = prompt.and_then(|prompt| self.trace_of(prompt));
         let number = u64::from(turn.0);
         let parent = TraceParent {
             trace_id: given.map_or_else(|| self.seed.trace(number), |given| given.parent.trace_id),
@@ -302,6 +310,10 @@ impl Spans {
             failed: None,
         };
         self.forest.open(Key::Turn, None, span);
+    }
+
+    fn trace_of(&self, prompt: &Uuid) -> Option<&TraceContext> {
+        self.prompted.iter().find(|(uuid, _)| uuid == prompt).map(|(_, trace)| trace)
     }
 
     /// Gives the turn to the trace of whoever gave its prompt, as long as nothing is inside of it: a prompt that joins a

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jackfield_api::{Event, ItemId, Timestamp, TurnNumber, Uuid};
 use jackfield_observe::tally::Underway;
-use jackfield_observe::{Sampled, Seed, Source, Spans, Tally, TraceContext, TraceParent};
+use jackfield_observe::{Sampled, Seed, Source, Spans, Tally, TraceContext};
 use jackfield_sdk::{Basket, Basketful};
 
 use super::Answer;
@@ -67,6 +67,16 @@ struct Counted {
     figures: Arc<Figures>,
 }
 
+impl Traced {
+    /// A trace that was given, kept or not as it is to be here.
+    fn sampled(&self, mut given: TraceContext) -> TraceContext {
+        if self.sampling == Sampling::All {
+            given.parent.sampled = Sampled::Yes;
+        }
+        given
+    }
+}
+
 impl Observed {
     /// `None` where nothing is switched on.
     pub(crate) fn new(observe: &Observe, figures: Option<&Arc<Figures>>) -> Option<Box<Self>> {
@@ -102,12 +112,16 @@ impl Observed {
     /// A prompt belongs to somebody else's trace.
     pub(crate) fn prompted(&mut self, prompt: &Uuid, given: TraceContext) {
         if let Some(traced) = &mut self.traced {
-            let sampled = match traced.sampling {
-                Sampling::AsCallers => given.parent.sampled,
-                Sampling::All => Sampled::Yes,
-            };
-            let parent = TraceParent { sampled, ..given.parent };
-            traced.spans.prompted(prompt.clone(), TraceContext { parent, ..given });
+            let given = traced.sampled(given);
+            traced.spans.prompted(prompt.clone(), given);
+        }
+    }
+
+    /// A prompt that waits gets other words and another name.
+    pub(crate) fn edited(&mut self, prompt: &Uuid, with: &Uuid, given: Option<TraceContext>) {
+        if let Some(traced) = &mut self.traced {
+            let given = given.map(|given| traced.sampled(given));
+            traced.spans.edited(prompt, with.clone(), given);
         }
     }
 

@@ -108,8 +108,8 @@ struct Opening {
 enum Finished {
     Started(Box<Result<(Session, Trust), StartError>>),
     Command(Answer, Result<Reply, Rejection>, Effect),
-    /// Where a failed turn begins.
-    Retry(Answer, From, Box<Prompt>),
+    /// Where a failed turn begins, and what it is told again.
+    Retry(From, Box<Waiting>),
     Closed(Option<Answer>),
     /// What the rules say to a question, which of them says it, and its note.
     Judged(PendingId, Option<(Behavior, usize, Option<String>)>),
@@ -295,7 +295,7 @@ impl Task {
             self.limit_ends = None;
             let (answer, _) = oneshot::channel();
             // If it cannot be retried, a person has gone on in the meantime.
-            let _ = self.retry(answer);
+            let _ = self.retry(None, answer);
         }
         if self.shared.settings.idle.is_some_and(|idle| self.is_idle() && self.wanted + idle <= now) {
             self.close(None);

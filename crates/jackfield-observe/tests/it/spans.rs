@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use jackfield_api::{Body, Event, ItemId, Timestamp, ToolCallId, codec};
+use jackfield_api::{Body, Event, ItemId, Timestamp, ToolCallId, TurnNumber, codec};
 use jackfield_core::Transcript;
 use jackfield_observe::span::names;
 use jackfield_observe::{
@@ -213,6 +213,24 @@ fn a_prompt_that_joins_a_turn_leaves_it_in_its_own_trace() {
             machine.prompted(joined.clone().unwrap(), TraceContext { parent, state: None });
             assert_eq!(spans_from(machine, events), spans_of(events), "{name}");
         }
+    }
+}
+
+#[test]
+fn an_edited_prompt_keeps_its_trace_unless_another_one_is_given() {
+    let given = |trace| {
+        let parent = TraceParent { trace_id: TraceId(trace), span_id: SpanId(9), sampled: Sampled::Yes };
+        TraceContext { parent, state: None }
+    };
+    let mut machine = machine();
+    machine.prompted("a".into(), given(1));
+    machine.edited(&"a".into(), "b".into(), None);
+    machine.edited(&"b".into(), "c".into(), Some(given(2)));
+    machine.edited(&"unknown".into(), "d".into(), None);
+    let own = machine.place(TurnNumber(7), None).parent.trace_id;
+    // The edit may come too late: then the prompt of before has its turn.
+    for (prompt, trace) in [("a", TraceId(1)), ("b", TraceId(1)), ("c", TraceId(2)), ("d", own)] {
+        assert_eq!(machine.place(TurnNumber(7), Some(&prompt.into())).parent.trace_id, trace, "{prompt}");
     }
 }
 

@@ -101,7 +101,7 @@ impl Task {
                 self.close(Some(answer));
                 return Ok(());
             }
-            Command::Retry(_) => return self.retry(answer),
+            Command::Retry(_) => return self.retry(client.trace, answer),
             Command::SetMode(set)
                 if set.permission_mode == "bypassPermissions"
                     && self.shared.settings.bypass != Bypass::Allowed =>
@@ -239,10 +239,14 @@ impl Task {
             Command::Answer(given) => Effect::Answer(given.pending_id),
             _ => Effect::None,
         };
-        if let Command::Prompt(prompt) = &command {
-            if let (Some(given), Some(observed)) = (client.trace.clone(), &mut self.observed) {
-                observed.prompted(&prompt.uuid, given);
+        if let Some(observed) = &mut self.observed {
+            match (&command, client.trace.clone()) {
+                (Command::Prompt(prompt), Some(given)) => observed.prompted(&prompt.uuid, given),
+                (Command::EditQueued(edit), given) => observed.edited(&edit.uuid, &edit.with.uuid, given),
+                _ => {}
             }
+        }
+        if let Command::Prompt(prompt) = &command {
             self.keep_prompt(prompt);
         }
         let performed = async move {

@@ -133,19 +133,16 @@ impl Task {
                 };
                 let _ = answer.send(Err(rejection));
             }
-            Finished::Retry(answer, from, prompt) => {
-                let prompt = (Client::new("retry", Scope::Admin), Command::Prompt(prompt), answer);
-                match &mut self.run {
-                    Run::None => self.start(from, vec![prompt]),
-                    // Somebody was faster.
-                    Run::Starting(waiting) => waiting.push(prompt),
-                    // It is over, but not all of it was read yet.
-                    Run::Live(_) => {
-                        let after = self.next_run.take().map_or_else(Vec::new, |(_, waiting)| waiting);
-                        self.next_run = Some((from, iter::once(prompt).chain(after).collect()));
-                    }
+            Finished::Retry(from, prompt) => match &mut self.run {
+                Run::None => self.start(from, vec![*prompt]),
+                // Somebody was faster.
+                Run::Starting(waiting) => waiting.push(*prompt),
+                // It is over, but not all of it was read yet.
+                Run::Live(_) => {
+                    let after = self.next_run.take().map_or_else(Vec::new, |(_, waiting)| waiting);
+                    self.next_run = Some((from, iter::once(*prompt).chain(after).collect()));
                 }
-            }
+            },
             Finished::Closed(Some(answer)) => drop(answer.send(Ok(Reply::Done(Done {})))),
             Finished::Judged(id, judged) => self.judged(id, judged),
             Finished::Closed(None) | Finished::Saved => {}
@@ -174,7 +171,12 @@ impl Task {
         self.save_record(None);
     }
 
-    pub(super) fn retry(&mut self, answer: Answer) -> Result<(), (Answer, Rejection)> {
+    /// Begins the last turn anew, as a part of a trace if one is given.
+    pub(super) fn retry(
+        &mut self,
+        trace: Option<TraceContext>,
+        answer: Answer,
+    ) -> Result<(), (Answer, Rejection)> {
         if let Some(rejection) = self.refuse_prompt() {
             return Err((answer, rejection));
         }
@@ -191,6 +193,7 @@ impl Task {
         let content: Vec<Content> = self.told.iter().flat_map(|prompt| prompt.content.clone()).collect();
         let uuid = uuid::Uuid::new_v4().to_string().into();
         let prompt = Box::new(Prompt { uuid, content, priority: Priority::Next });
+        let client = Client { trace, ..Client::new("retry", Scope::Admin) };
         let (shared, record) = (Arc::clone(&self.shared), self.book.record.clone());
         let session = if let Run::Live(live) = &mut self.run {
             live.closing = true;
@@ -202,7 +205,8 @@ impl Task {
             if let Some(session) = session {
                 session.close().await;
             }
-            Finished::Retry(answer, run::before(&shared.settings, &record, &prompts).await, prompt)
+            let from = run::before(&shared.settings, &record, &prompts).await;
+            Finished::Retry(from, Box::new((client, Command::Prompt(prompt), answer)))
         });
         Ok(())
     }

@@ -1,15 +1,22 @@
 //! A trace goes on with what it was given beside: with a prompt of an editor and of `jackfield run`, whoever has the
-//! host.
+//! host, with a turn that is run again, and with a prompt that gets another name while it waits.
 
-use jackfield_testkit::api::Reply;
-use jackfield_testkit::cli::NEWER_VERSION;
+use std::collections::BTreeMap;
+
+use jackfield_api::Body;
+use jackfield_api::command::{Command, EditQueued, Prompt, Retry};
+use jackfield_api::session::Priority;
+use jackfield_api::socket::{ClientFrame, GivenCommand};
+use jackfield_testkit::api::{HttpError, Reply};
+use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
 use serde_json::json;
 
+use super::super::client::{given, prompt};
 use super::super::real::cli;
 use super::super::server::Place;
 use super::collector::{Arrived, Collector};
 use super::editor::Editor;
-use super::traces::run;
+use super::traces::{Traced, run};
 
 const CALLER: &str = "b7ad6b7169203331";
 const STATE: &str = "vendor=1";
@@ -125,4 +132,81 @@ async fn a_run_in_a_traced_job_goes_on_with_its_trace_with_a_host_of_its_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_in_a_traced_job_goes_on_with_its_trace_in_the_running_host() {
     a_program_in_a_traced_job(Whose::Running).await;
+}
+
+impl Traced {
+    /// Gives a command as a part of a trace.
+    async fn give_in(&mut self, number: u32, command: impl Into<Command>) {
+        let traceparent = Some(parent(number));
+        let tracestate = Some(STATE.to_owned());
+        let command = GivenCommand { traceparent, tracestate, ..given(Some(&self.id), command) };
+        self.socket.send(&ClientFrame::Command(Box::new(command.clone()))).await;
+        self.socket.answer(&command.id).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_is_run_again_goes_on_with_the_trace_beside_the_retry() {
+    // One that the CLI does not try again by itself.
+    let error = json!({"type": "error", "error": {"type": "permission_error", "message": "no such thing"}});
+    let http = HttpError { status: 403, body: error, headers: BTreeMap::new() };
+    let refused = Reply { http: Some(http), ..Reply::default() };
+    let replies = vec![refused.clone(), refused, Reply::text("done")];
+    let mut traced = Traced::begin(NEWER_VERSION, replies).await;
+    traced.give_in(1, prompt("go")).await;
+    traced.socket.until(&traced.id, |body| matches!(body, Body::Error(_))).await;
+    traced.give_in(2, Retry { turn: None }).await;
+    traced.socket.until(&traced.id, |body| matches!(body, Body::Error(_))).await;
+    traced.collector.until("streamjson.prompt", 2).await;
+    let told = told_to_cli(&traced.place);
+    // Without one the trace is not that of what is run again.
+    traced.socket.give(Some(&traced.id), Retry { turn: None }).await.unwrap();
+    traced.socket.completed(&traced.id).await;
+    traced.collector.until("streamjson.prompt", 3).await;
+    let turns = turns(&traced.collector);
+    is_part(turns[0], 1, STATE);
+    is_part(turns[1], 2, STATE);
+    is_alone(turns[2]);
+    let place = format!("TRACEPARENT=00-{}-{}-01", trace(2), turns[1].id);
+    assert!(told.contains(&place) && told.contains(&format!("TRACESTATE={STATE}")), "{told:?}");
+    assert_eq!(told_to_cli(&traced.place), [format!("TRACEPARENT=00-{}-{}-01", turns[2].trace, turns[2].id)]);
+    assert!(traced.server.stop().await.success());
+}
+
+async fn prompts_under_other_names(version: &str) {
+    let gated = |gate: &str| Reply { gate: Some(gate.to_owned()), ..Reply::text("done") };
+    let mut traced = Traced::begin(version, vec![gated("first"), gated("second"), Reply::text("done")]).await;
+    let id = traced.id.clone();
+    traced.socket.give(Some(&id), prompt("first")).await.unwrap();
+    traced.socket.until(&id, |body| matches!(body, Body::UserMessage(_))).await;
+    for (number, gate, with) in [(1, "first", "in other words"), (2, "second", "in still other words")] {
+        let waits = |text: &str| Prompt { priority: Priority::Later, ..prompt(text) };
+        let said = waits("waits");
+        traced.give_in(number, said.clone()).await;
+        let edit = EditQueued { uuid: said.uuid, with: waits(with) };
+        match number {
+            1 => drop(traced.socket.give(Some(&id), edit).await.unwrap()),
+            // Whoever edits it has a trace too.
+            _ => traced.give_in(3, edit).await,
+        }
+        traced.api.gates().release(gate);
+        let is_it = |body: &Body| matches!(body, Body::UserMessage(message) if message.text == with);
+        traced.socket.until(&id, is_it).await;
+    }
+    traced.collector.until("streamjson.prompt", 3).await;
+    let turns = turns(&traced.collector);
+    is_alone(turns[0]);
+    is_part(turns[1], 1, STATE);
+    is_part(turns[2], 3, STATE);
+    assert!(traced.server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_that_waits_keeps_its_trace_under_another_name_with_the_older_cli() {
+    prompts_under_other_names(OLDER_VERSION).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_that_waits_keeps_its_trace_under_another_name_with_the_newer_cli() {
+    prompts_under_other_names(NEWER_VERSION).await;
 }

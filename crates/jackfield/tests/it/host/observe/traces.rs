@@ -58,17 +58,17 @@ fn subagent_in_background() -> Vec<Reply> {
 }
 
 /// A session of the real CLI whose spans go to a collector.
-struct Traced {
-    collector: Collector,
-    place: Place,
-    server: Server,
-    socket: Socket,
-    id: SessionId,
-    api: ScriptedApi,
+pub(super) struct Traced {
+    pub(super) collector: Collector,
+    pub(super) place: Place,
+    pub(super) server: Server,
+    pub(super) socket: Socket,
+    pub(super) id: SessionId,
+    pub(super) api: ScriptedApi,
 }
 
 impl Traced {
-    async fn begin(version: &str, replies: Vec<Reply>) -> Self {
+    pub(super) async fn begin(version: &str, replies: Vec<Reply>) -> Self {
         let collector = Collector::start().await;
         let (mut place, api) = Place::real(version, replies).await;
         collector.wanted_by(&mut place);
