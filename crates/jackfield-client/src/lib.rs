@@ -12,6 +12,8 @@
 //! * `trust` – what folders bring, and what a person says to that
 //! * `remote` – questions and commands over the socket; `following` – events over it
 
+#[cfg(test)]
+mod absence;
 mod client;
 mod error;
 mod figures;

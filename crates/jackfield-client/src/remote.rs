@@ -37,7 +37,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// How long it may take to say hello.
 const HELLO: Duration = Duration::from_secs(10);
 /// The longest that is waited between two attempts.
-const SELDOM: Duration = Duration::from_secs(1);
+pub(crate) const SELDOM: Duration = Duration::from_secs(1);
 
 /// Letters that stand for themselves in an address.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -79,21 +79,22 @@ impl From<ClientError> for Trouble {
     }
 }
 
-/// When to try again, and when no more.
+/// When to try again, and when no more. However long all was well before, patience begins with the first loss.
 #[derive(Debug)]
 pub(crate) struct Attempts {
-    until: Instant,
+    until: Option<Instant>,
     pause: Duration,
 }
 
 impl Attempts {
     pub(crate) fn new() -> Self {
-        Self { until: Instant::now() + PATIENCE, pause: Duration::from_millis(20) }
+        Self { until: None, pause: Duration::from_millis(20) }
     }
 
     /// Waits a little, unless it has been tried for long enough.
     pub(crate) async fn again(&mut self) -> bool {
-        if Instant::now() + self.pause > self.until {
+        let now = Instant::now();
+        if now + self.pause > *self.until.get_or_insert(now + PATIENCE) {
             return false;
         }
         sleep(self.pause).await;

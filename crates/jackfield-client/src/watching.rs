@@ -25,6 +25,8 @@ pub enum Watched {
     All(Vec<SessionSummary>),
     /// Those that changed, and those that were deleted.
     Changed(SentSessions),
+    /// The connection is lost: what was told may be old. Told once, before all of the list or an error.
+    Away,
 }
 
 impl Client {
@@ -66,14 +68,17 @@ async fn here(host: Host, to: To) {
     }
 }
 
-async fn running(remote: Remote, to: To) {
+pub(crate) async fn running(remote: Remote, to: To) {
     let watched = async {
-        let mut attempts = Attempts::new();
+        let (mut attempts, mut is_away) = (Attempts::new(), false);
         loop {
-            match connected(&remote, &to, &mut attempts).await {
+            match connected(&remote, &to, &mut attempts, &mut is_away).await {
                 Ok(()) => return None,
                 Err(Trouble::Final(error)) => return Some(error),
                 Err(Trouble::Lost(error)) => {
+                    if !std::mem::replace(&mut is_away, true) && to.send(Ok(Watched::Away)).await.is_err() {
+                        return None;
+                    }
                     if !attempts.again().await {
                         return Some(remote.unreachable(error));
                     }
@@ -92,13 +97,19 @@ async fn running(remote: Remote, to: To) {
 }
 
 /// One connection, until nobody reads.
-async fn connected(remote: &Remote, to: &To, attempts: &mut Attempts) -> Result<(), Trouble> {
+async fn connected(
+    remote: &Remote,
+    to: &To,
+    attempts: &mut Attempts,
+    is_away: &mut bool,
+) -> Result<(), Trouble> {
     let (mut socket, _) = remote.greet().await?;
     send(&mut socket, &ClientFrame::Watch(Watch {})).await.map_err(cut)?;
     let mut begun = false;
     loop {
         let frame = next(&mut socket).await.map_err(cut)?;
-        *attempts = Attempts::new();
+        // It is there again: the next loss is another one.
+        (*attempts, *is_away) = (Attempts::new(), false);
         if let ServerFrame::Sessions(sent) = frame
             && to.send(Ok(told(&mut begun, sent))).await.is_err()
         {

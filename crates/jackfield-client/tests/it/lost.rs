@@ -146,11 +146,14 @@ async fn the_list_of_sessions_is_told_as_it_changes_and_whole_again_after_a_loss
     stage.stop().await;
     stage.start().await;
     // What was told of the end is of no interest here.
+    let mut is_away = false;
     let all = loop {
         match running.next().await.unwrap().unwrap() {
             Watched::All(all) => break all,
             Watched::Changed(_) => {}
+            Watched::Away => is_away = true,
         }
     };
+    assert!(is_away);
     assert_eq!(all.into_iter().map(|session| session.session_id).collect::<Vec<_>>(), [id]);
 }

@@ -30,6 +30,7 @@ impl Seen {
                 (sessions, Vec::new())
             }
             Watched::Changed(changed) => (changed.sessions, changed.deleted),
+            Watched::Away => return,
         };
         for id in deleted {
             self.sessions.remove(&id);
