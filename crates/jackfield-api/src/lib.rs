@@ -18,6 +18,7 @@
 //! * [`snapshot`] – a transcript at a `seq`
 //! * [`codec`] – an event to and from one line of JSON
 //! * [`id`], [`json`] – names and opaque values
+//! * [`unseen`] – letters that no text shows to people
 
 pub mod codec;
 pub mod command;
@@ -39,6 +40,7 @@ mod tagged;
 pub mod tool;
 pub mod trouble;
 pub mod trust;
+pub mod unseen;
 pub mod usage;
 
 pub use command::Command;

@@ -7,6 +7,7 @@ use jackfield_api::normalized::{
     CodeSearch, Generic, HttpRequest, ManageTodos, Misc, ModifyFile, Normalized, ReadFile, ShellExec,
     SubagentTask,
 };
+use jackfield_api::unseen::is_unseen;
 
 /// One line for a person.
 pub(crate) fn title(tool_name: &str, normalized: &Normalized) -> String {
@@ -125,7 +126,7 @@ fn one_line(text: &str) -> String {
             blank = length > 0;
             continue;
         }
-        if is_invisible(character) {
+        if is_unseen(character) {
             continue;
         }
         // The last place is kept for the mark of a cut.
@@ -141,11 +142,6 @@ fn one_line(text: &str) -> String {
         length += 1;
     }
     line
-}
-
-/// Marks of direction, and characters without width.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
 }
 
 #[cfg(test)]
@@ -220,6 +216,6 @@ mod tests {
 
     #[test]
     fn nothing_in_a_title_turns_it_around() {
-        assert_eq!(titled("Bash", r#"{"command":"rm \u202Efile\u200B"}"#), "$ rm file");
+        assert_eq!(titled("Bash", r#"{"command":"rm \u202Efi\u200Dle\u200B\u061C"}"#), "$ rm file");
     }
 }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 pub(crate) use clap::builder::styling::Style;
 use clap::builder::styling::{AnsiColor, Color};
+use jackfield_api::unseen::{is_joiner, is_unseen};
 
 /// Whether there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl Page {
     }
 
     /// Text on lines of its own behind a mark, all of it to the right of the mark.
-    pub(super) fn marked(&mut self, mark: (Style, &str), style: Style, text: &str) {
+    pub(crate) fn marked(&mut self, mark: (Style, &str), style: Style, text: &str) {
         self.end_line();
         self.put(mark.0, mark.1);
         self.put(PLAIN, " ");
@@ -154,16 +155,8 @@ fn harmless(character: char) -> char {
         '\n' | '\t' => character,
         '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',
-        '\u{80}'..='\u{9f}'
-        | '\u{ad}'
-        | '\u{61c}'
-        | '\u{180e}'
-        | '\u{200b}'
-        | '\u{200e}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}'
-        | '\u{e0000}'..='\u{e007f}' => '\u{fffd}',
+        '\u{80}'..='\u{9f}' => '\u{fffd}',
+        unseen if is_unseen(unseen) && !is_joiner(unseen) => '\u{fffd}',
         _ => character,
     }
 }

@@ -3,6 +3,7 @@
 //! A pure function of the model and of the size of the screen. The one rule it keeps: what sessions are called and what
 //! they ask reaches the terminal without control characters.
 
+use jackfield_api::unseen::is_unseen;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Modifier, Style};
@@ -113,7 +114,7 @@ fn bytes(bytes: u64) -> String {
 fn plain(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_whitespace() { ' ' } else { letter })
-        .filter(|letter| !letter.is_control())
+        .filter(|letter| !letter.is_control() && !is_unseen(*letter))
         .collect()
 }
 
@@ -124,12 +125,13 @@ mod tests {
     use std::collections::BTreeMap;
 
     use jackfield_api::Timestamp;
+    use jackfield_api::permission::PermissionRequest;
     use jackfield_api::snapshot::SessionState;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use ratatui::crossterm::event::KeyCode;
 
-    use super::super::model::tests::{model, question as asked, session};
+    use super::super::model::tests::{model, question as asked, request, session};
     use super::*;
 
     fn screen(model: &Model) -> String {
@@ -191,6 +193,19 @@ mod tests {
         model.key(KeyCode::Char('a'));
         let screen = screen(&model);
         assert!(screen.contains("\"answering … ") && !screen.contains("? Write"), "{screen}");
+    }
+
+    #[test]
+    fn nothing_of_others_steers_the_terminal_turns_text_around_or_hides_in_it() {
+        let steering = "a\u{1b}[2J\u{9b}2Jb\u{202e}c\u{200b}d\u{2066}e\u{2069}\tf\ng";
+        assert_eq!(plain(steering), "a[2J2Jbcde f g");
+        let mut asks = session(steering, steering, SessionState::Running);
+        asks.model = Some(steering.to_owned());
+        asks.pending.push(PermissionRequest { tool_title: steering.to_owned(), ..request() });
+        let mut model = Model::default();
+        model.look(vec![asks], &[], &BTreeMap::new(), Timestamp(0));
+        let screen = screen(&model);
+        assert!(!screen.chars().any(|letter| (letter.is_control() && letter != '\n') || is_unseen(letter)));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use jackfield_api::unseen::is_unseen;
 use serde_json::{Map, Value};
 
 /// How many letters of a line are shown.
@@ -31,7 +32,8 @@ pub(super) fn whole(sections: &Map<String, Value>) -> String {
 
 /// Text for a terminal: JSON escapes most of what would do something to it, but not all.
 pub(super) fn plain(text: &str) -> String {
-    let shown = |letter: char| if letter.is_control() && letter != '\n' { '\u{fffd}' } else { letter };
+    let hides = |letter: char| (letter.is_control() && letter != '\n') || is_unseen(letter);
+    let shown = |letter: char| if hides(letter) { '\u{fffd}' } else { letter };
     text.chars().map(shown).collect()
 }
 
@@ -94,7 +96,7 @@ mod tests {
             "versions": { "jackfield": "0.1.0", "contract": 1 },
             "checks": [{ "state": "ok" }, { "state": "problem" }, { "state": "remark" }, { "state": "remark" }],
             "configuration": ["# a", "b = 1"],
-            "log": ["one", "\u{1b}[2Jtwo\u{9b}2J"],
+            "log": ["one", "\u{1b}[2Jtwo\u{9b}2J\u{202e}\u{200b}"],
             "drift": { "host": "not running", "figures": "not known: not running" },
             "journal": "not known: not running",
             "events": { "the-session": ["a", "b", "c"], "other": "not known: x" },
@@ -105,7 +107,7 @@ mod tests {
             "jackfield \"0.1.0\", contract 1",
             "4 checks, 1 failed, 2 with a remark",
             "2 lines",
-            "the last: \"\\u001b[2Jtwo\u{fffd}2J\"",
+            "the last: \"\\u001b[2Jtwo\u{fffd}2J\u{fffd}\u{fffd}\"",
             "host: \"not running\"",
             "\"not known: not running\"",
             "\"the-session\": 3 lines",
@@ -113,7 +115,7 @@ mod tests {
         ] {
             assert!(shown.lines().any(|shown| shown.trim() == line), "{line} is not in\n{shown}");
         }
-        assert!(!shown.contains(['\u{1b}', '\u{9b}']), "a terminal would do it");
+        assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{200b}']), "a terminal would do it");
         let long = json!({ "log": ["x".repeat(5_000)] });
         assert!(of(long.as_object().unwrap()).lines().all(|line| line.len() < 2 * WIDTH));
     }
