@@ -7,7 +7,6 @@ mod console;
 mod course;
 mod dialog;
 mod engine;
-mod input;
 mod options;
 mod outcome;
 mod own_lines;

@@ -4,6 +4,7 @@
 //! everything else is a line of its own; two items never share a line.
 
 mod figures;
+pub(crate) mod input;
 pub(crate) mod page;
 mod question;
 mod session;
@@ -20,6 +21,8 @@ use jackfield_api::{Body, Event, ItemId, ToolCallId};
 
 pub(crate) use page::Colours;
 use page::{BOLD, CYAN, DIM, PLAIN, Page, RED, Style, YELLOW, brief};
+pub(crate) use question::asked;
+pub(crate) use tool::change;
 
 /// How far a subagent's events are moved to the right.
 const STEP: usize = 4;

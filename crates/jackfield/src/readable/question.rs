@@ -14,6 +14,16 @@ use serde::de::IgnoredAny;
 use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW, brief};
 
 pub(super) fn request(page: &mut Page, request: &PermissionRequest) {
+    asked(page, request);
+    page.deeper(2, |page| {
+        for suggestion in &request.suggestions {
+            page.line(DIM, &format!("could be remembered: {}", remember(suggestion)));
+        }
+    });
+}
+
+/// A question without what an answer could leave behind.
+pub(crate) fn asked(page: &mut Page, request: &PermissionRequest) {
     let asked = match request.kind {
         PermissionKind::Tool => "may this run?",
         PermissionKind::Question => "the model asks",
@@ -48,9 +58,6 @@ pub(super) fn request(page: &mut Page, request: &PermissionRequest) {
         }
         if let Some(schema) = &request.schema {
             page.line(DIM, &format!("form: {}", brief(schema.get(), 400)));
-        }
-        for suggestion in &request.suggestions {
-            page.line(DIM, &format!("could be remembered: {}", remember(suggestion)));
         }
     });
 }

@@ -108,7 +108,8 @@ fn failure(update: &ToolUpdate) -> (String, String) {
     (summary, text)
 }
 
-fn change(mutations: &[Mutation]) -> String {
+/// How many lines a change brings and takes.
+pub(crate) fn change(mutations: &[Mutation]) -> String {
     let (more, less) = mutations.iter().fold((0, 0), |(more, less), mutation| {
         let whole = || {
             let new = mutation.content.as_deref().or(mutation.new_content.as_deref());

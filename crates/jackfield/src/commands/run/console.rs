@@ -14,10 +14,9 @@ use rustix::termios::{QueueSelector, tcflush, tcgetwinsize};
 use tokio::sync::mpsc;
 use unicode_width::UnicodeWidthChar;
 
-use super::input;
 use crate::output::When;
 use crate::readable::page::{DIM, Page, RED, Style, YELLOW};
-use crate::readable::{Colours, Readable};
+use crate::readable::{Colours, Readable, input};
 use crate::variables;
 
 /// The beginning of a terminal's line, emptied.

@@ -10,13 +10,18 @@ use jackfield_api::permission::{PermissionKind, PermissionRequest, Question};
 use ratatui::crossterm::event::KeyCode;
 
 /// What was answered so far of the model's questions.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Answering {
     /// The question that is answered next.
     at: usize,
     /// The options of it that were ticked, where there may be several.
     ticked: BTreeSet<usize>,
     answers: Answers,
+}
+
+/// Whether a key says something to a question.
+pub(super) fn is_answer(key: KeyCode) -> bool {
+    matches!(key, KeyCode::Enter | KeyCode::Char('a' | 'd' | '0'..='9'))
 }
 
 /// What a key brought.
@@ -38,9 +43,9 @@ impl Answering {
                 message: "denied by the person at the terminal".to_owned(),
                 interrupt: false,
             })),
-            (KeyCode::Char('a'), _, Some(_)) => Heard::Not("this is answered by the number of an option"),
+            (KeyCode::Char('a'), _, Some(_)) => Heard::Not("answer with the number of an option"),
             (KeyCode::Char('a'), PermissionKind::Elicitation, _) => {
-                Heard::Not("a form is filled in on the page, or declined by `d`")
+                Heard::Not("a form is for the page; d declines it")
             }
             (KeyCode::Char('a'), ..) => Heard::Verdict(Verdict::Allow(Allow::default())),
             (KeyCode::Enter, _, Some(question)) if question.multi_select => {
@@ -61,9 +66,14 @@ impl Answering {
         }
     }
 
-    /// What is asked, in a line, and below it what may be chosen, a line for each.
-    pub(super) fn words(&self, request: &PermissionRequest) -> Vec<String> {
-        let Some(question) = self.question(request) else { return vec![request.tool_title.clone()] };
+    /// The question that is answered next.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// What the model wants to know, and what may be chosen, a line for each; nothing where something else is asked.
+    pub(super) fn words(&self, request: &PermissionRequest) -> Option<(String, Vec<String>)> {
+        let question = self.question(request)?;
         let place = match request.questions.len() {
             1 => String::new(),
             all => format!(" ({} of {all})", self.at + 1),
@@ -75,10 +85,12 @@ impl Answering {
                 (false, _) => "",
             };
             let more = if option.description.is_empty() { "" } else { ": " };
+            // What stands on a line of its own is an option of its own.
             format!("{} {tick}{}{more}{}", at + 1, option.label, option.description)
+                .replace(['\n', '\r'], " ")
         });
         let these = question.multi_select.then(|| "Enter: these".to_owned());
-        [question.question.clone() + &place].into_iter().chain(options).chain(these).collect()
+        Some((question.question.clone() + &place, options.chain(these).collect()))
     }
 
     /// What the model wants to know next.
@@ -134,7 +146,10 @@ mod tests {
     #[test]
     fn questions_are_answered_one_after_the_other_by_what_was_chosen_and_nothing_else() {
         let (request, mut answering) = (questions(), Answering::default());
-        let words = |answering: &Answering| answering.words(&request).join("|");
+        let words = |answering: &Answering| {
+            let (question, options) = answering.words(&request).unwrap();
+            format!("{question}|{}", options.join("|"))
+        };
         let first = "Which? (1 of 2)|1 One: the first|2 Two";
         assert_eq!(words(&answering), first);
         let mut hear = |letter: char| {
@@ -174,7 +189,7 @@ mod tests {
             let heard = Answering::default().hear(&request, KeyCode::Char('d'));
             assert!(matches!(heard, Heard::Verdict(Verdict::Deny(_))));
             assert_eq!(Answering::default().hear(&request, KeyCode::Char('1')), Heard::Nothing);
-            assert_eq!(Answering::default().words(&request), ["Write a.txt"]);
+            assert_eq!(Answering::default().words(&request), None);
         }
     }
 }

@@ -4,28 +4,57 @@
 //! session and the question that are seen when it is pressed, and nothing that came in between.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use jackfield_api::command::Answer;
 use jackfield_api::host::{SessionProcess, SessionSummary};
 use jackfield_api::permission::PermissionRequest;
 use jackfield_api::snapshot::SessionState;
-use jackfield_api::{PendingId, SessionId, Timestamp};
+use jackfield_api::{SessionId, Timestamp};
 use ratatui::crossterm::event::KeyCode;
 
-use super::answering::{Answering, Heard};
+use super::answering::{Answering, Heard, is_answer};
+use super::guard::{Guard, Judged, OnScreen, Place, Shown};
+use super::seen::{Known, Link};
+use super::sheet::Sheet;
+
+/// How long something that is under way is waited for when it is enough.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the view shows.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     pub(super) rows: Vec<Row>,
+    pub(super) known: Known,
+    pub(super) link: Link,
     /// The chosen session.
     pub(super) chosen: Option<SessionId>,
+    /// When it was when the host was last heard of.
+    clock: Timestamp,
     /// What is being done.
-    pub(super) underway: Option<&'static str>,
-    /// Why the last thing was not done.
-    pub(super) trouble: Option<String>,
+    underway: Option<Deed>,
+    /// Why something was not done.
+    trouble: Option<Trouble>,
     /// The question that answers were chosen of, and these.
-    answering: Option<(SessionId, PendingId, Answering)>,
+    answering: Option<(Place, Answering)>,
+    /// What it says, of the first question of the chosen session.
+    sheet: Option<(Place, Sheet)>,
+    guard: Guard,
+    /// Until when what is under way is waited for, once it is enough.
+    ending: Option<Instant>,
+    over: Option<Over>,
+}
+
+/// How things stand.
+#[derive(Debug, Default)]
+pub(super) struct Sight<'a> {
+    pub(super) sessions: Vec<SessionSummary>,
+    pub(super) known: Known,
+    pub(super) link: Link,
+    pub(super) processes: &'a [SessionProcess],
+    /// Tokens per second.
+    pub(super) rates: BTreeMap<SessionId, u64>,
+    pub(super) now: Timestamp,
 }
 
 /// One session.
@@ -69,33 +98,117 @@ impl State {
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asked {
-    End,
     Interrupt(SessionId),
     Answer(SessionId, Answer),
 }
 
+/// Something that is being done, and what about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Deed {
+    kind: DeedKind,
+    about: About,
+    /// What that is called.
+    name: String,
+}
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DeedKind {
+    Answer,
+    Interrupt,
+}
+
+impl DeedKind {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Answer => "answering …",
+            Self::Interrupt => "interrupting …",
+        }
+    }
+}
+
+/// A session, and the question that it asks first.
+type About = (SessionId, Option<Place>);
+
+/// Why something was not done. It goes when what it is about goes.
+#[derive(Debug)]
+struct Trouble {
+    words: String,
+    about: Option<About>,
+}
+
+/// How the view ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Over {
+    /// Nothing is open.
+    Done,
+    /// This was under way, and nobody knows what came of it.
+    Unconfirmed(DeedKind),
+    /// The last thing was not done, for this reason.
+    NotDone(String),
+}
+
 impl Model {
     /// Everything stands like this now. Those who wait for an answer come first, then those who work.
-    pub(super) fn look(
-        &mut self,
-        sessions: Vec<SessionSummary>,
-        processes: &[SessionProcess],
-        rates: &BTreeMap<SessionId, u64>,
-        now: Timestamp,
-    ) {
-        self.rows = sessions.into_iter().map(|session| row(session, processes, rates, now)).collect();
+    pub(super) fn look(&mut self, sight: Sight<'_>) {
+        (self.known, self.link) = (sight.known, sight.link);
+        // What is old does not look as if it went on.
+        let rates = match self.link {
+            Link::Live => {
+                self.clock = sight.now;
+                sight.rates
+            }
+            Link::Away => BTreeMap::new(),
+        };
+        let sessions = sight.sessions.into_iter();
+        self.rows = sessions.map(|session| row(session, sight.processes, &rates, self.clock)).collect();
         // Stable, so that sessions of one kind stay as the host lists them: the newest first.
         self.rows.sort_by_key(|row| row.state);
         let is_there = self.chosen.as_ref().is_some_and(|id| self.rows.iter().any(|row| row.id == *id));
         if !is_there {
             self.chosen = self.rows.first().map(|row| row.id.clone());
         }
+        self.chosen_anew();
+    }
+
+    /// This of the question is on the screen now.
+    pub(super) fn drawn(&mut self, on_screen: Option<OnScreen>, at: Instant) {
+        self.guard.drawn(on_screen, at);
     }
 
     /// What was done, or why not.
     pub(super) fn told(&mut self, trouble: Option<String>) {
-        self.underway = None;
-        self.trouble = trouble;
+        let Some(deed) = self.underway.take() else { return };
+        let about = self.about();
+        let words = trouble.map(|words| match &about {
+            Some(about) if *about == deed.about => words,
+            // What is seen by now is something else.
+            _ => format!("{}: {words}", deed.name),
+        });
+        if self.ending.is_some() {
+            self.over = Some(words.clone().map_or(Over::Done, Over::NotDone));
+        }
+        self.trouble = words.map(|words| Trouble { words, about });
+    }
+
+    /// It is so late.
+    pub(super) fn pass(&mut self, at: Instant) {
+        self.guard.pass(at);
+        if let (Some(deed), Some(until)) = (&self.underway, self.ending)
+            && until <= at
+        {
+            self.over = Some(Over::Unconfirmed(deed.kind));
+        }
+    }
+
+    /// When something changes by itself.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.ending.into_iter().chain(self.guard.due()).min()
+    }
+
+    /// Whether it is enough, and how it ended.
+    pub(super) fn over(&self) -> Option<&Over> {
+        self.over.as_ref()
     }
 
     /// The chosen row.
@@ -103,65 +216,154 @@ impl Model {
         self.rows.iter().enumerate().find(|(_, row)| Some(&row.id) == self.chosen.as_ref())
     }
 
-    /// What a key asks for.
-    pub(super) fn key(&mut self, key: KeyCode) -> Option<Asked> {
+    /// What is being done.
+    pub(super) fn underway(&self) -> Option<DeedKind> {
+        self.underway.as_ref().map(|deed| deed.kind)
+    }
+
+    /// Why something was not done.
+    pub(super) fn trouble(&self) -> Option<&str> {
+        self.trouble.as_ref().map(|trouble| trouble.words.as_str())
+    }
+
+    /// Whether it ends once what is under way is done.
+    pub(super) fn is_ending(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    /// Whether an answer came before what it would be to had been seen, and the next would too.
+    pub(super) fn is_early(&self) -> bool {
+        self.guard.is_early()
+    }
+
+    /// The first question of the chosen session and what it says, unless something else stands there.
+    pub(super) fn question(&self) -> Option<&(Place, Sheet)> {
+        self.sheet.as_ref().filter(|_| self.underway.is_none())
+    }
+
+    /// What a key asks for that was pressed then.
+    pub(super) fn key(&mut self, key: KeyCode, at: Instant) -> Option<Asked> {
         self.trouble = None;
-        match key {
-            KeyCode::Char('q') | KeyCode::Esc => return Some(Asked::End),
+        let asked = match key {
+            KeyCode::Char('q') | KeyCode::Esc => {
+                self.end(at);
+                None
+            }
             KeyCode::Down | KeyCode::Char('j') => self.choose(1),
             KeyCode::Up | KeyCode::Char('k') => self.choose(-1),
             // What it would mean is not seen: there stands what is being done.
-            _ if self.underway.is_some() => {}
-            KeyCode::Char('i') => {
-                let (_, row) = self.chosen()?;
-                let id = row.id.clone();
-                self.underway = Some("interrupting …");
-                return Some(Asked::Interrupt(id));
-            }
-            key => return self.answer(key),
-        }
-        None
+            _ if self.underway.is_some() => None,
+            KeyCode::Char('i') => self.interrupt(),
+            key if is_answer(key) => self.answer(key, at),
+            _ => None,
+        };
+        self.chosen_anew();
+        asked
     }
 
-    /// The first question of the chosen session: what is asked, and what may be chosen, in lines.
-    pub(super) fn question(&self) -> Vec<String> {
-        let Some((id, request)) = self.asked() else { return Vec::new() };
-        match &self.answering {
-            Some((of, asked, answering)) if (of, *asked) == (id, request.pending_id) => {
-                answering.words(request)
-            }
-            _ => Answering::default().words(request),
+    /// It is enough, as soon as what is under way is done; or at once, if that was said before.
+    fn end(&mut self, at: Instant) {
+        match &self.underway {
+            None => self.over = Some(Over::Done),
+            Some(deed) if self.ending.is_some() => self.over = Some(Over::Unconfirmed(deed.kind)),
+            Some(_) => self.ending = Some(at + PATIENCE),
         }
     }
 
-    fn asked(&self) -> Option<(&SessionId, &PermissionRequest)> {
-        let (_, row) = self.chosen()?;
-        row.questions.first().map(|request| (&row.id, request))
+    fn interrupt(&mut self) -> Option<Asked> {
+        let (id, _) = self.about()?;
+        self.begin(DeedKind::Interrupt);
+        Some(Asked::Interrupt(id))
     }
 
-    /// What a key says to it.
-    fn answer(&mut self, key: KeyCode) -> Option<Asked> {
-        let (id, request) = self.asked().map(|(id, request)| (id.clone(), request.clone()))?;
-        let pending_id = request.pending_id;
-        let begun = self.answering.take().filter(|(of, asked, _)| (of, *asked) == (&id, pending_id));
-        let mut answering = begun.map_or_else(Answering::default, |(_, _, answering)| answering);
+    /// What a key says to the question.
+    fn answer(&mut self, key: KeyCode, at: Instant) -> Option<Asked> {
+        let (_, Some(place)) = self.about()? else { return None };
+        match self.guard.judge(&place, at) {
+            Judged::TooEarly => return None,
+            Judged::Meant(Shown::Part) if key != KeyCode::Char('d') => {
+                self.refuse("not all of it is shown: see the page");
+                return None;
+            }
+            Judged::Meant(_) => {}
+        }
+        let request = self.asked()?.clone();
+        let mut answering = self.answered_so_far(&place);
         match answering.hear(&request, key) {
             Heard::Verdict(verdict) => {
-                self.underway = Some("answering …");
-                return Some(Asked::Answer(id, Answer { pending_id, verdict }));
+                self.begin(DeedKind::Answer);
+                self.answering = None;
+                return Some(Asked::Answer(place.session, Answer { pending_id: place.pending, verdict }));
             }
             Heard::Nothing => {}
-            Heard::Not(why) => self.trouble = Some(why.to_owned()),
+            Heard::Not(why) => self.refuse(why),
         }
-        self.answering = Some((id, pending_id, answering));
+        self.answering = Some((Place { at: answering.at(), ..place }, answering));
+        // What was ticked is seen.
+        self.sheet = None;
         None
     }
 
-    fn choose(&mut self, step: isize) {
+    fn begin(&mut self, kind: DeedKind) {
+        let Some(about) = self.about() else { return };
+        let title = self.chosen().map(|(_, row)| row.title.clone()).unwrap_or_default();
+        let name = match kind {
+            DeedKind::Answer => self.asked().map_or(title, |request| request.tool_title.clone()),
+            DeedKind::Interrupt => title,
+        };
+        self.underway = Some(Deed { kind, about, name });
+    }
+
+    fn refuse(&mut self, why: &str) {
+        self.trouble = Some(Trouble { words: why.to_owned(), about: self.about() });
+    }
+
+    fn asked(&self) -> Option<&PermissionRequest> {
+        self.chosen().and_then(|(_, row)| row.questions.first())
+    }
+
+    /// The chosen session and what it asks first.
+    fn about(&self) -> Option<About> {
+        let (_, row) = self.chosen()?;
+        let place = row.questions.first().map(|request| {
+            let first = Place { session: row.id.clone(), pending: request.pending_id, at: 0 };
+            Place { at: self.answered_so_far(&first).at(), ..first }
+        });
+        Some((row.id.clone(), place))
+    }
+
+    /// What was answered of a question.
+    fn answered_so_far(&self, place: &Place) -> Answering {
+        let is_of = |of: &Place| (&of.session, of.pending) == (&place.session, place.pending);
+        self.answering
+            .as_ref()
+            .filter(|(of, _)| is_of(of))
+            .map(|(_, answering)| answering.clone())
+            .unwrap_or_default()
+    }
+
+    /// Something else may be chosen, or asked: what was said of what is gone goes with it.
+    fn chosen_anew(&mut self) {
+        let about = self.about();
+        if self.trouble.as_ref().is_some_and(|trouble| trouble.about != about) {
+            self.trouble = None;
+        }
+        let place = about.and_then(|(_, place)| place);
+        if self.sheet.as_ref().map(|(of, _)| of) != place.as_ref() {
+            let sheet = self
+                .asked()
+                .zip(place.as_ref())
+                .map(|(request, place)| Sheet::of(request, &self.answered_so_far(place)));
+            self.sheet = place.zip(sheet);
+        }
+    }
+
+    fn choose(&mut self, step: isize) -> Option<Asked> {
         let at = self.chosen().map_or(0, |(at, _)| at);
         let last = self.rows.len().saturating_sub(1);
         let next = at.saturating_add_signed(step).min(last);
         self.chosen = self.rows.get(next).map(|row| row.id.clone());
+        None
     }
 }
 
@@ -201,10 +403,12 @@ fn row(
 pub(super) mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use jackfield_api::PendingId;
     use jackfield_api::command::{Allow, Deny, Verdict};
     use jackfield_api::permission::{PermissionKind, Question, QuestionOption};
     use jackfield_api::usage::ContextWindow;
 
+    use super::super::guard::SETTLED;
     use super::*;
 
     pub(in crate::commands::top) fn session(id: &str, title: &str, state: SessionState) -> SessionSummary {
@@ -272,8 +476,58 @@ pub(super) mod tests {
             [SessionProcess { session_id: "runs".into(), process_id: 1, memory_bytes: 300 * 1024 * 1024 }];
         let rates = BTreeMap::from([("runs".into(), 42), ("asks".into(), 0)]);
         let mut model = Model::default();
-        model.look(vec![ended, runs, idle, asks], &processes, &rates, Timestamp(125_000));
+        let sessions = vec![ended, runs, idle, asks];
+        model.look(Sight { processes: &processes, rates, now: Timestamp(125_000), ..sight(sessions) });
         model
+    }
+
+    /// These are all, as it is now.
+    pub(in crate::commands::top) fn sight(sessions: Vec<SessionSummary>) -> Sight<'static> {
+        Sight { sessions, ..Sight::default() }
+    }
+
+    /// One session that asks this.
+    pub(in crate::commands::top) fn asking(request: PermissionRequest) -> Vec<SessionSummary> {
+        let mut asks = session("asks", "Ask me", SessionState::Running);
+        asks.pending.push(request);
+        vec![asks]
+    }
+
+    /// Somebody who looks as long as it takes before a key is pressed, at a large window.
+    struct Person {
+        now: Instant,
+        shown: Shown,
+    }
+
+    impl Person {
+        fn new() -> Self {
+            Self { now: Instant::now(), shown: Shown::Enough }
+        }
+
+        fn sees(&self, model: &mut Model) {
+            let place = model.question().map(|(place, _)| place.clone());
+            model.drawn(place.map(|place| OnScreen { place, shown: self.shown }), self.now);
+        }
+
+        fn types(&mut self, model: &mut Model, key: KeyCode) -> Option<Asked> {
+            self.sees(model);
+            self.now += SETTLED;
+            model.key(key, self.now)
+        }
+
+        fn letter(&mut self, model: &mut Model, letter: char) -> Option<Asked> {
+            self.types(model, KeyCode::Char(letter))
+        }
+    }
+
+    /// What the question says.
+    fn said(model: &Model) -> Vec<String> {
+        let Some((_, sheet)) = model.question() else { return Vec::new() };
+        sheet.whole(80, 100).unwrap().into_iter().map(|row| row.words).collect()
+    }
+
+    fn underway(model: &Model) -> (Option<DeedKind>, Option<&str>) {
+        (model.underway(), model.trouble())
     }
 
     #[test]
@@ -286,83 +540,204 @@ pub(super) mod tests {
 
     #[test]
     fn keys_mean_the_chosen_session_and_its_first_question() {
-        let mut model = model();
-        let mut verdict = |letter: char| {
-            let Some(Asked::Answer(id, Answer { pending_id, verdict })) = model.key(KeyCode::Char(letter))
-            else {
+        let (mut model, mut person) = (model(), Person::new());
+        let mut verdict = |model: &mut Model, letter: char| {
+            let Some(Asked::Answer(id, Answer { pending_id, verdict })) = person.letter(model, letter) else {
                 panic!("no answer");
             };
             assert_eq!((id.as_str(), pending_id), ("asks", PendingId(7)));
             model.told(None);
             verdict
         };
-        assert_eq!(verdict('a'), Verdict::Allow(Allow::default()));
-        assert!(matches!(verdict('d'), Verdict::Deny(Deny { interrupt: false, .. })));
-        assert_eq!(model.key(KeyCode::Down), None);
-        assert_eq!(model.key(KeyCode::Char('a')), None, "there is no question");
-        assert_eq!(model.key(KeyCode::Char('i')), Some(Asked::Interrupt("runs".into())));
+        assert_eq!(verdict(&mut model, 'a'), Verdict::Allow(Allow::default()));
+        assert!(matches!(verdict(&mut model, 'd'), Verdict::Deny(Deny { interrupt: false, .. })));
+        assert_eq!(person.types(&mut model, KeyCode::Down), None);
+        assert_eq!(person.letter(&mut model, 'a'), None, "there is no question");
+        assert_eq!(person.letter(&mut model, 'i'), Some(Asked::Interrupt("runs".into())));
         model.told(None);
-        assert_eq!(model.key(KeyCode::Char('q')), Some(Asked::End));
         for _ in 0..10 {
-            model.key(KeyCode::Down);
+            person.types(&mut model, KeyCode::Down);
         }
         assert_eq!(model.chosen().unwrap().1.id.as_str(), "ended");
         for _ in 0..10 {
-            model.key(KeyCode::Up);
+            person.types(&mut model, KeyCode::Up);
         }
         assert_eq!(model.chosen().unwrap().1.id.as_str(), "asks");
+        assert_eq!(model.over(), None);
+        assert_eq!((person.letter(&mut model, 'q'), model.over()), (None, Some(&Over::Done)));
+    }
+
+    #[test]
+    fn no_answer_is_taken_to_what_was_not_looked_at() {
+        let (mut model, mut person) = (Model::default(), Person::new());
+        model.look(sight(asking(question(1))));
+        person.sees(&mut model);
+        let before = said(&model);
+        for key in [KeyCode::Char('a'), KeyCode::Char('d'), KeyCode::Char('1'), KeyCode::Enter] {
+            let at = person.now + SETTLED / 2;
+            assert_eq!((model.key(key, at), said(&model)), (None, before.clone()), "{key:?} was not seen");
+            assert!(model.is_early());
+            model.pass(model.due().unwrap());
+            assert!(!model.is_early());
+            model.look(sight(Vec::new()));
+            person.sees(&mut model);
+            model.look(sight(asking(question(1))));
+            person.sees(&mut model);
+        }
+        assert!(matches!(person.letter(&mut model, 'd'), Some(Asked::Answer(..))));
+    }
+
+    #[test]
+    fn a_question_of_which_only_a_part_is_shown_is_only_denied() {
+        for request in [request(), question(1)] {
+            let (mut model, mut person) = (Model::default(), Person::new());
+            person.shown = Shown::Part;
+            model.look(sight(asking(request)));
+            let before = said(&model);
+            for key in [KeyCode::Char('a'), KeyCode::Char('1'), KeyCode::Enter] {
+                assert_eq!(person.types(&mut model, key), None);
+                assert_eq!(model.trouble(), Some("not all of it is shown: see the page"));
+                assert_eq!(said(&model), before);
+            }
+            let Some(Asked::Answer(_, answer)) = person.letter(&mut model, 'd') else { panic!("no answer") };
+            assert!(matches!(answer.verdict, Verdict::Deny(_)));
+            model.told(None);
+            assert!(matches!(person.letter(&mut model, 'i'), Some(Asked::Interrupt(_))));
+        }
     }
 
     #[test]
     fn one_thing_is_done_at_a_time_and_its_trouble_is_told() {
-        let mut model = model();
-        assert!(matches!(model.key(KeyCode::Char('a')), Some(Asked::Answer(..))));
-        assert_eq!(model.underway, Some("answering …"));
+        let (mut model, mut person) = (model(), Person::new());
+        assert!(matches!(person.letter(&mut model, 'a'), Some(Asked::Answer(..))));
+        assert_eq!(model.underway(), Some(DeedKind::Answer));
         for key in ['a', 'd', 'i', '1'] {
-            assert_eq!(model.key(KeyCode::Char(key)), None, "{key} is not heard now");
+            assert_eq!(person.letter(&mut model, key), None, "{key} is not heard now");
         }
-        assert_eq!(model.key(KeyCode::Down), None);
-        assert_eq!(model.chosen().unwrap().1.id.as_str(), "runs", "others can be looked at meanwhile");
-        assert_eq!(model.key(KeyCode::Char('q')), Some(Asked::End));
         model.told(Some("no".to_owned()));
-        assert_eq!((model.underway, model.trouble.as_deref()), (None, Some("no")));
-        assert!(matches!(model.key(KeyCode::Char('i')), Some(Asked::Interrupt(_))));
-        assert_eq!((model.underway, model.trouble.as_deref()), (Some("interrupting …"), None));
+        assert_eq!(underway(&model), (None, Some("no")));
+        assert!(matches!(person.letter(&mut model, 'i'), Some(Asked::Interrupt(_))));
+        assert_eq!(underway(&model), (Some(DeedKind::Interrupt), None));
+        assert_eq!(person.types(&mut model, KeyCode::Down), None);
+        assert_eq!(model.chosen().unwrap().1.id.as_str(), "runs", "others can be looked at meanwhile");
+        model.told(Some("no".to_owned()));
+        assert_eq!(underway(&model), (None, Some("Write the file: no")), "it is of another session");
+    }
+
+    #[test]
+    fn trouble_goes_with_the_question_and_the_session_that_it_was_about() {
+        let (mut model, mut person) = (Model::default(), Person::new());
+        let trouble = |model: &mut Model, person: &mut Person| {
+            model.look(sight(asking(question(1))));
+            assert_eq!(person.letter(model, 'a'), None);
+            model.look(sight(asking(question(1))));
+            assert_eq!(model.trouble(), Some("answer with the number of an option"));
+        };
+        trouble(&mut model, &mut person);
+        model.look(sight(asking(question(2))));
+        assert_eq!(model.trouble(), None, "another question");
+        trouble(&mut model, &mut person);
+        model.look(sight(vec![session("asks", "Ask me", SessionState::Idle)]));
+        assert_eq!(model.trouble(), None, "no question");
+        trouble(&mut model, &mut person);
+        model.look(sight(vec![session("other", "Other", SessionState::Idle)]));
+        assert_eq!(model.trouble(), None, "another session");
+        // What came of an answer is told of that, whatever is asked by then.
+        model.look(sight(asking(request())));
+        assert!(matches!(person.letter(&mut model, 'a'), Some(Asked::Answer(..))));
+        model.look(sight(asking(question(8))));
+        model.told(Some("too late".to_owned()));
+        assert_eq!(model.trouble(), Some("Write a.txt: too late"));
+        model.look(sight(asking(question(9))));
+        assert_eq!(model.trouble(), None);
+    }
+
+    #[test]
+    fn what_is_under_way_at_the_end_is_waited_for_and_not_for_ever() {
+        let ending = || {
+            let (mut model, mut person) = (model(), Person::new());
+            assert!(matches!(person.letter(&mut model, 'a'), Some(Asked::Answer(..))));
+            assert_eq!((person.letter(&mut model, 'q'), model.over()), (None, None));
+            assert!(model.is_ending());
+            (model, person)
+        };
+        let (mut model, _) = ending();
+        model.told(None);
+        assert_eq!(model.over(), Some(&Over::Done));
+        let (mut model, _) = ending();
+        model.told(Some("too late".to_owned()));
+        assert_eq!(model.over(), Some(&Over::NotDone("too late".to_owned())));
+        let (mut model, person) = ending();
+        assert_eq!(model.due(), Some(person.now + PATIENCE));
+        model.pass(person.now + PATIENCE / 2);
+        assert_eq!(model.over(), None);
+        model.pass(person.now + PATIENCE);
+        assert_eq!(model.over(), Some(&Over::Unconfirmed(DeedKind::Answer)));
+        let (mut model, mut person) = ending();
+        person.letter(&mut model, 'q');
+        assert_eq!(model.over(), Some(&Over::Unconfirmed(DeedKind::Answer)), "the second does not wait");
+    }
+
+    #[test]
+    fn what_is_old_does_not_go_on() {
+        let runs = || {
+            let mut runs = session("runs", "Run", SessionState::Running);
+            runs.running_since = Some(Timestamp(0));
+            let rates = BTreeMap::from([("runs".into(), 42)]);
+            Sight { rates, ..sight(vec![runs]) }
+        };
+        let mut model = Model::default();
+        let shown = |model: &Model| (model.rows[0].turn_seconds, model.rows[0].tokens_per_second);
+        model.look(Sight { now: Timestamp(5_000), ..runs() });
+        assert_eq!(shown(&model), (Some(5), Some(42)));
+        model.look(Sight { now: Timestamp(9_000), link: Link::Away, ..runs() });
+        assert_eq!(shown(&model), (Some(5), None));
+        model.look(Sight { now: Timestamp(9_000), ..runs() });
+        assert_eq!(shown(&model), (Some(9), Some(42)));
     }
 
     #[test]
     fn what_was_chosen_of_a_question_is_said_of_no_other() {
-        let mut model = model();
-        let look = |model: &mut Model, pending_id: u64| {
-            let mut asks = session("asks", "Ask me", SessionState::Running);
-            asks.pending.push(question(pending_id));
-            model.look(vec![asks], &[], &BTreeMap::new(), Timestamp(0));
-        };
-        look(&mut model, 1);
-        assert_eq!(model.key(KeyCode::Char('1')), None);
-        assert_eq!(model.question()[1..], ["1 [x] One", "2 [ ] Two", "Enter: these"]);
-        look(&mut model, 2);
-        assert_eq!(model.question()[1..], ["1 [ ] One", "2 [ ] Two", "Enter: these"]);
-        assert_eq!(model.key(KeyCode::Enter), None);
-        assert_eq!(model.trouble.as_deref(), Some("nothing is chosen"));
-        assert_eq!(model.key(KeyCode::Char('2')), None);
-        assert_eq!(model.trouble, None, "the next key takes it away");
+        let (mut model, mut person) = (Model::default(), Person::new());
+        model.look(sight(asking(question(1))));
+        assert_eq!(person.letter(&mut model, '1'), None);
+        assert_eq!(said(&model)[1..], ["  1 [x] One", "  2 [ ] Two", "  Enter: these"]);
+        model.look(sight(asking(question(2))));
+        assert_eq!(said(&model)[1..], ["  1 [ ] One", "  2 [ ] Two", "  Enter: these"]);
+        assert_eq!(person.types(&mut model, KeyCode::Enter), None);
+        assert_eq!(model.trouble(), Some("nothing is chosen"));
+        assert_eq!(person.letter(&mut model, '2'), None);
+        assert_eq!(model.trouble(), None, "the next key takes it away");
         let answers = [("Which?".to_owned(), "Two".to_owned())].into();
         let verdict = Verdict::Answers(jackfield_api::command::Answers { answers });
         let answer = Answer { pending_id: PendingId(2), verdict };
-        assert_eq!(model.key(KeyCode::Enter), Some(Asked::Answer("asks".into(), answer)));
+        assert_eq!(person.types(&mut model, KeyCode::Enter), Some(Asked::Answer("asks".into(), answer)));
+    }
+
+    #[test]
+    fn each_of_several_questions_has_to_be_looked_at() {
+        let mut asked = question(1);
+        asked.questions[0].multi_select = false;
+        asked.questions.push(asked.questions[0].clone());
+        let (mut model, mut person) = (Model::default(), Person::new());
+        model.look(sight(asking(asked)));
+        assert_eq!(person.letter(&mut model, '1'), None);
+        assert_eq!(said(&model)[0], "? Which? (2 of 2)");
+        person.sees(&mut model);
+        assert_eq!(model.key(KeyCode::Char('2'), person.now), None, "it has just appeared");
+        assert!(matches!(person.letter(&mut model, '2'), Some(Asked::Answer(..))));
     }
 
     #[test]
     fn the_chosen_session_stays_chosen_where_ever_it_stands() {
-        let mut model = model();
-        model.key(KeyCode::Down);
+        let (mut model, now) = (model(), Instant::now());
+        model.key(KeyCode::Down, now);
         let runs = session("runs", "Think about it", SessionState::Ended);
         let other = session("other", "New", SessionState::Idle);
-        model.look(vec![runs, other], &[], &BTreeMap::new(), Timestamp(0));
+        model.look(sight(vec![runs, other]));
         assert_eq!(model.chosen().unwrap().0, 1);
-        model.look(Vec::new(), &[], &BTreeMap::new(), Timestamp(0));
+        model.look(sight(Vec::new()));
         assert_eq!(model.chosen(), None);
-        assert_eq!(model.key(KeyCode::Char('i')), None);
+        assert_eq!(model.key(KeyCode::Char('i'), now), None);
     }
 }

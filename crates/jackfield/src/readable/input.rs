@@ -7,24 +7,42 @@ use jackfield_api::normalized::Normalized;
 use jackfield_api::permission::{PermissionKind, PermissionRequest};
 use serde_json::{Map, Value};
 
-use crate::readable::page::{DIM, PLAIN, Page};
+use super::page::{DIM, PLAIN, Page};
 
 /// How far the text of a member stands to the right.
 const MARGIN: usize = 4;
 
+/// What a file's content goes and comes in. How long it is is up to the file.
+const CONTENTS: [&str; 5] = ["content", "old_string", "new_string", "new_source", "edits"];
+
 /// Shows the input of the tool that is asked about, member by member.
-pub(super) fn show(request: &PermissionRequest, page: &mut Page) {
+pub(crate) fn show(request: &PermissionRequest, page: &mut Page) {
+    put(request, |_| true, page);
+}
+
+/// The same on two pages: what a file would lose and get, and everything else.
+pub(crate) fn show_apart(request: &PermissionRequest, page: &mut Page, contents: &mut Page) {
+    let is_content = |name: &str| {
+        matches!(request.normalized, Some(Normalized::ModifyFile(_))) && CONTENTS.contains(&name)
+    };
+    put(request, |name| !is_content(name), page);
+    put(request, is_content, contents);
+}
+
+/// Shows those members that are wanted. What has no members is one that has no name.
+fn put(request: &PermissionRequest, is_wanted: impl Fn(&str) -> bool, page: &mut Page) {
     let Some(input) = request.input.as_ref().filter(|_| request.kind == PermissionKind::Tool) else { return };
     let members: Map<String, Value> = match serde_json::from_str(input.get()) {
         Ok(members) => members,
         // What is no object, or no text as we read it, is shown as it is.
-        Err(_) => return page.deeper(MARGIN, |page| page.line(PLAIN, input.get())),
+        Err(_) if is_wanted("") => return page.deeper(MARGIN, |page| page.line(PLAIN, input.get())),
+        Err(_) => return,
     };
     let told = match &request.normalized {
         Some(Normalized::ShellExec(shell)) => Some(shell.command.as_str()),
         _ => None,
     };
-    for (name, value) in &members {
+    for (name, value) in members.iter().filter(|(name, _)| is_wanted(name)) {
         match value {
             Value::String(text) if name == "command" && Some(text.as_str()) == told => {}
             Value::String(text) if text.contains('\n') => {
