@@ -79,6 +79,8 @@ struct Screen {
     size: (u16, u16),
     at: (usize, usize),
     rest: Vec<u8>,
+    /// Whether what is pasted is told from what is typed.
+    tells_pasted: bool,
     /// How the terminal was at first.
     before: Termios,
 }
@@ -119,7 +121,17 @@ impl Screen {
                 }
             }
         });
-        Self { terminal, child, read, cells: empty(size), size, at: (0, 0), rest: Vec::new(), before }
+        Self {
+            terminal,
+            child,
+            read,
+            cells: empty(size),
+            size,
+            at: (0, 0),
+            rest: Vec::new(),
+            tells_pasted: false,
+            before,
+        }
     }
 
     /// Gives the window another size.
@@ -166,6 +178,7 @@ impl Screen {
 
     /// The same, and what was said on the terminal behind that.
     fn ended_with(self) -> (ExitStatus, String) {
+        assert!(self.tells_pasted);
         let (status, last) = self.over();
         let restored = ["\u{1b}[?1049l", "\u{1b}[?25h", "\u{1b}[?2004l"];
         assert!(restored.iter().all(|sequence| last.contains(sequence)), "{status}: {last:?}");
@@ -244,6 +257,7 @@ impl Screen {
         let (numbers, last) = sequence.split_at(sequence.len() - 1);
         let mut numbers = numbers.split(';').map(|number| number.parse::<usize>().unwrap_or(1));
         match last {
+            "h" if sequence == "?2004h" => self.tells_pasted = true,
             "H" => self.at = (numbers.next().unwrap_or(1) - 1, numbers.next().unwrap_or(1) - 1),
             "J" => self.cells = empty(self.size),
             _ => {}
