@@ -374,10 +374,11 @@ fn row(
     now: Timestamp,
 ) -> Row {
     let state = match session.state {
+        // Also between turns: a subagent in the background may ask.
+        _ if !session.pending.is_empty() => State::Asks,
         SessionState::Ended => State::Ended,
         SessionState::Idle => State::Idle,
-        SessionState::Running if session.pending.is_empty() => State::Runs,
-        SessionState::Running => State::Asks,
+        SessionState::Running => State::Runs,
     };
     let turn_seconds = session.running_since.filter(|_| session.state == SessionState::Running);
     let context = session

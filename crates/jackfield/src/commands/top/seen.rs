@@ -105,7 +105,8 @@ impl Seen {
     pub(super) fn shown(&self) -> (Vec<SessionSummary>, Known) {
         let mut all: Vec<_> = self.sessions().filter(|session| !session.archived).collect();
         all.sort_by_key(|session| Reverse(session.updated_at));
-        let is_at_work = |session: &SessionSummary| session.state == SessionState::Running;
+        let is_at_work =
+            |session: &SessionSummary| session.state == SessionState::Running || !session.pending.is_empty();
         let mut room = SESSIONS.saturating_sub(all.iter().filter(|session| is_at_work(session)).count());
         let mut has_room = |session: &SessionSummary| {
             let has_room = room > 0;

@@ -125,6 +125,15 @@ fn underway(model: &Model) -> (Option<DeedKind>, Option<&str>) {
 }
 
 #[test]
+fn who_asks_between_turns_asks() {
+    let mut session = session("asks", "A subagent in the background", SessionState::Idle);
+    session.pending.push(request());
+    let mut model = Model::default();
+    model.look(sight(vec![session]));
+    assert_eq!(model.rows[0].state, State::Asks);
+}
+
+#[test]
 fn who_asks_comes_first_then_who_works() {
     let ids: Vec<_> = model().rows.iter().map(|row| row.id.to_string()).collect();
     assert_eq!(ids, ["asks", "runs", "idle", "ended"]);
