@@ -96,8 +96,7 @@ impl Spans {
     #[inline]
     pub fn see(&mut self, event: &Event, source: &mut dyn Source) {
         // A turn's failure is told right behind the result that it belongs to.
-        let may_fail = matches!(&event.body, Body::Error(error) if !is_of_run(error));
-        if self.ended.is_some() && !may_fail {
+        if self.ended.is_some() && !matches!(&event.body, Body::Error(error) if !is_of_run(error)) {
             self.settle();
         }
         self.now = self.now.max(event.at);
