@@ -18,7 +18,7 @@ use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::json;
 
 use super::super::client::{Socket, prompt};
-use super::super::server::{PATIENCE, Place};
+use super::super::server::{PATIENCE, Place, Server};
 use crate::program;
 
 /// The keys, as they stand below in a window that is wide enough.
@@ -338,6 +338,18 @@ fn shows(lines: &[&str]) -> impl Fn(&str) -> bool + use<> {
     move |text| text.contains(&lines)
 }
 
+/// A host whose session asks whether it may edit a file.
+async fn asked_to_edit() -> (Place, Server, Socket, SessionId) {
+    let place = Place::demo();
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("edit")).await.unwrap();
+    socket.asked(&id).await;
+    (place, server, socket, id)
+}
+
 async fn answered(socket: &mut Socket, id: &SessionId) -> PermissionOutcome {
     let event = socket.until(id, |body| matches!(body, Body::PermissionResolved(_))).await;
     let Body::PermissionResolved(answered) = event.body else { unreachable!() };
@@ -425,13 +437,7 @@ async fn a_permission_and_questions_of_the_newer_cli_are_answered_at_a_terminal(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_heard_while_the_host_stands_still() {
-    let place = Place::demo();
-    let server = place.serve().await;
-    let mut socket = place.client("one").await;
-    let id = socket.create(place.create()).await;
-    socket.follow(&id).await;
-    socket.give(Some(&id), prompt("edit")).await.unwrap();
-    socket.asked(&id).await;
+    let (place, server, mut socket, id) = asked_to_edit().await;
     let host = server.id();
     let screen = at_the_screen(Screen::before(&place), move |mut screen| {
         screen.until("the question is seen", asks("Edit"));
@@ -464,13 +470,7 @@ async fn keys_are_heard_while_the_host_stands_still() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_that_gets_too_small_takes_no_answer_until_it_is_large_again() {
-    let place = Place::demo();
-    let server = place.serve().await;
-    let mut socket = place.client("one").await;
-    let id = socket.create(place.create()).await;
-    socket.follow(&id).await;
-    socket.give(Some(&id), prompt("edit")).await.unwrap();
-    socket.asked(&id).await;
+    let (place, server, mut socket, id) = asked_to_edit().await;
     let ended = at_the_screen(Screen::before(&place), |mut screen| {
         screen.until("the question is seen", asks("Edit"));
         for (size, rest) in [((40, 5), "question"), ((60, 4), "this question")] {
@@ -493,13 +493,7 @@ async fn a_window_that_gets_too_small_takes_no_answer_until_it_is_large_again() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_started_again_is_seen_again() {
-    let place = Place::demo();
-    let server = place.serve().await;
-    let mut socket = place.client("one").await;
-    let id = socket.create(place.create()).await;
-    socket.follow(&id).await;
-    socket.give(Some(&id), prompt("edit")).await.unwrap();
-    socket.asked(&id).await;
+    let (place, server, _socket, _id) = asked_to_edit().await;
     let screen = at_the_screen(Screen::before(&place), |mut screen| {
         screen.until("the question is seen", asks("Edit"));
         screen
