@@ -6,14 +6,19 @@
 //! line by line it would cost as much as the session itself; a piece fills large pages of the file, and room for it is
 //! taken ahead, which costs the system less than half. The one rule it keeps: what is taken at once is never in two files.
 
+mod held;
+
+use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jackfield_api::SessionId;
 
 use crate::redact::{LineByLine, is_suspect};
+use held::Held;
 
 /// How large a file may get before it is put aside; one that was put aside before is gone then.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -61,7 +66,7 @@ pub(crate) struct DebugFile {
     path: PathBuf,
     file: File,
     /// What is not written yet.
-    held: Vec<u8>,
+    held: Held,
     written: u64,
     /// Up to where the file has room that was taken ahead.
     roomy: u64,
@@ -84,39 +89,43 @@ impl DebugFile {
         let file = create(&path).map_err(named)?;
         let written = file.metadata().map_err(named)?.len();
         // A host that was killed may have left half a line.
-        let held = if is_torn(&file, written).map_err(named)? { vec![b'\n'] } else { Vec::new() };
+        let mut held = Held::default();
+        if is_torn(&file, written).map_err(named)? {
+            held.take(&mut vec![b'\n']);
+        }
         Ok(Self { path, file, held, written, roomy: 0, largest, secrets: LineByLine::default() })
     }
 
-    /// Takes whole lines in parts, each line with its newline, and what is said in them: nothing else can be a secret.
-    pub(crate) fn take(&mut self, lines: &[&[u8]], said: &[u8]) -> io::Result<Taken> {
+    /// Takes whole lines, each with its newline, and where in them that stands which somebody said: nothing else can be a
+    /// secret. The lines may be gone from where they were.
+    pub(crate) fn take(&mut self, lines: &mut Vec<u8>, said: &[Range<usize>]) -> io::Result<Taken> {
         self.take_in(lines, said).map_err(|error| naming(&self.path, &error))
     }
 
-    fn take_in(&mut self, lines: &[&[u8]], said: &[u8]) -> io::Result<Taken> {
-        let length = lines.iter().map(|part| part.len()).sum();
+    fn take_in(&mut self, lines: &mut Vec<u8>, said: &[Range<usize>]) -> io::Result<Taken> {
+        let length = lines.len();
         self.make_room(length)?;
-        let suspect = self.secrets.goes_on() || is_suspect(said);
-        for part in lines {
-            if suspect {
-                let cleaned = self.secrets.redact_lines(part);
-                self.hold(&cleaned)?;
-            } else {
-                self.hold(part)?;
-            }
+        let is_suspect = |place: &Range<usize>| lines.get(place.clone()).is_some_and(is_suspect);
+        if (self.secrets.goes_on() || said.iter().any(is_suspect))
+            && let Cow::Owned(mut cleaned) = self.secrets.redact_lines(lines)
+        {
+            std::mem::swap(lines, &mut cleaned);
         }
+        self.held.take(lines);
         if length < MUCH {
-            self.write()?;
+            self.write(usize::MAX)?;
             self.let_go();
+        } else {
+            self.write_pieces()?;
         }
-        Ok(if self.held.is_empty() { Taken::Written } else { Taken::Held })
+        Ok(if self.held.len() == 0 { Taken::Written } else { Taken::Held })
     }
 
     /// Puts the file aside if so much would make it too large.
     fn make_room(&mut self, length: usize) -> io::Result<()> {
         let used = self.end();
         if used > 0 && used.saturating_add(to_u64(length)) > self.largest {
-            self.write()?;
+            self.write(usize::MAX)?;
             self.let_go();
             fs::rename(&self.path, aside(&self.path))?;
             self.file = create(&self.path)?;
@@ -125,19 +134,12 @@ impl DebugFile {
         Ok(())
     }
 
-    /// Holds bytes back, and writes each piece that they fill.
-    fn hold(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let filled = usize::try_from(self.end() % to_u64(PIECE)).unwrap_or_default();
-            let (now, later) = bytes.split_at(bytes.len().min(PIECE - filled));
-            self.held.extend_from_slice(now);
-            bytes = later;
-            if filled + now.len() == PIECE {
-                self.take_room();
-                self.write()?;
-            }
-        }
-        Ok(())
+    /// Writes what fills pieces of the file, and holds the rest back.
+    fn write_pieces(&mut self) -> io::Result<()> {
+        let end = self.end() - self.end() % to_u64(PIECE);
+        let Some(filled @ 1..) = end.checked_sub(self.written) else { return Ok(()) };
+        self.take_room();
+        self.write(usize::try_from(filled).unwrap_or(usize::MAX))
     }
 
     /// How much is in the file.
@@ -152,14 +154,14 @@ impl DebugFile {
 
     /// Writes what was held back.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.write().map_err(|error| naming(&self.path, &error))
+        self.write(usize::MAX).map_err(|error| naming(&self.path, &error))
     }
 
-    fn write(&mut self) -> io::Result<()> {
-        let written = self.file.write_all(&self.held);
-        // What could not be written is not tried again: some of it may be there.
-        self.written = self.end();
-        self.held.clear();
+    /// Writes so much of what was held back, or all of it.
+    fn write(&mut self, bytes: usize) -> io::Result<()> {
+        let end = self.end();
+        let written = self.held.write(&mut self.file, bytes);
+        self.written = end.saturating_sub(to_u64(self.held.len()));
         written
     }
 
@@ -168,7 +170,7 @@ impl DebugFile {
         if std::mem::take(&mut self.roomy) > 0 {
             // The system lets go of what is behind the end. If it does not, it does when the file is deleted.
             let _ = self.file.metadata().and_then(|file| self.file.set_len(file.len()));
-            self.held = Vec::new();
+            self.held.let_go();
         }
     }
 
@@ -262,8 +264,16 @@ mod tests {
     use super::*;
 
     fn take(file: &mut DebugFile, line: &str) -> Taken {
-        let line = format!("{line}\n");
-        file.take(&[line.as_bytes()], line.as_bytes()).unwrap()
+        take_all(file, format!("{line}\n"))
+    }
+
+    fn take_all(file: &mut DebugFile, lines: String) -> Taken {
+        let all = 0..lines.len();
+        file.take(&mut lines.into_bytes(), &[all]).unwrap()
+    }
+
+    fn take_unsaid(file: &mut DebugFile, lines: &str) -> Taken {
+        file.take(&mut lines.as_bytes().to_owned(), &[]).unwrap()
     }
 
     fn key() -> String {
@@ -331,7 +341,7 @@ mod tests {
         let mut file = DebugFile::open_with(folder.path(), &SessionId::from("s"), Kind::Raw, 1000).unwrap();
         for number in 0..150 {
             let lines = format!("{number} one\n{number} two\n");
-            file.take(&[lines.as_bytes(), b"three\n"], b"").unwrap();
+            take_unsaid(&mut file, &format!("{lines}three\n"));
         }
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         let (old, new) = (read("raw-streamjson-s.jsonl.1"), read("raw-streamjson-s.jsonl"));
@@ -358,7 +368,7 @@ mod tests {
             // Lines of many lengths with keys at their ends: some of them lie where a piece ends.
             let line = format!("{number} {} {}\n", "x".repeat(number % 61), key());
             let lines = line.repeat(MUCH / line.len() + 1);
-            assert_eq!(file.take(&[lines.as_bytes()], lines.as_bytes()).unwrap(), Taken::Held);
+            assert_eq!(take_all(&mut file, lines.clone()), Taken::Held);
             assert_eq!(length() % to_u64(PIECE), 0);
             expected += &lines.replace(&key(), "[redacted]");
         }
@@ -370,7 +380,7 @@ mod tests {
         assert!(blocks() < length() + AHEAD / 2, "no room stays taken");
         // Behind an end that is none of a piece the next write finds one again.
         assert_ne!(length() % to_u64(PIECE), 0);
-        file.take(&["y\n".repeat(PIECE).as_bytes()], b"").unwrap();
+        take_unsaid(&mut file, &"y\n".repeat(PIECE));
         assert_eq!(length() % to_u64(PIECE), 0);
         drop(file);
         assert_eq!(length(), to_u64(expected.len() + 2 * PIECE));
@@ -385,7 +395,7 @@ mod tests {
             DebugFile::open_with(folder.path(), &SessionId::from("s"), Kind::Raw, largest).unwrap();
         let lines = |number: usize| format!("line {number} {}\n", "x".repeat(number % 97)).repeat(2000);
         for number in 0..60 {
-            file.take(&[lines(number).as_bytes()], b"").unwrap();
+            take_unsaid(&mut file, &lines(number));
         }
         file.flush().unwrap();
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
@@ -401,10 +411,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut file = DebugFile::open(folder.path(), &SessionId::from("s"), Kind::Raw).unwrap();
         let line = format!("{}\n", key());
-        file.take(&[line.as_bytes()], b"harmless\n").unwrap();
-        file.take(&[b"one\n", line.as_bytes()], b"one\nsk-\n").unwrap();
+        let mut take = |lines: String, said: Range<usize>| {
+            file.take(&mut lines.into_bytes(), &[said.clone(), 0..0]).unwrap()
+        };
+        take(format!("harmless {line}"), 0..8);
+        take(format!("one\n{line}"), 4..7);
         let written = fs::read_to_string(folder.path().join("raw-streamjson-s.jsonl")).unwrap();
-        assert_eq!(written, format!("{line}one\n[redacted]\n"));
+        assert_eq!(written, format!("harmless {line}one\n[redacted]\n"));
     }
 
     #[test]

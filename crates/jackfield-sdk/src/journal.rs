@@ -1,9 +1,8 @@
 //! Who is told of everything that passes between a session and its CLI, as it passes.
 //!
 //! Unlike raw lines it is all of it: both directions, standard error, starts, exits and time-outs, in the order in
-//! which the session's machine got them. All of one moment is told at once, since much may pass in it, and lines of the
-//! CLI are told from where they were read, but for pieces of a text that follow each other, which are a line of their own.
-//! The one rule it keeps: what is told, played again, gives the same events.
+//! which the session's machine got them. All of one moment is told at once, since much may pass in it, and who is told may
+//! keep it as it lies. The one rule it keeps: what is told, played again, gives the same events.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -23,13 +22,38 @@ pub trait Journal: Debug + Send + Sync {
     /// Whether lines are wanted. Asked before some are made.
     fn wants_lines(&self) -> bool;
 
-    /// What passed next: lines of a journal, whole ones in each part, and what is said in them. All that can be
-    /// somebody's secret is said; the rest are words of the protocol, numbers and names. They can be read without those
-    /// before them.
-    fn passed(&self, lines: &[&[u8]], said: &[u8]);
+    /// What passed next. Who keeps its lines takes them, and may leave other room for those to come.
+    fn passed(&self, passed: &mut Passed);
 
     /// A process was started for the session: the CLI's, or its guard's.
     fn process(&self, id: u32);
+}
+
+/// What passed: whole lines of a journal, each with its newline.
+#[derive(Debug, Default)]
+pub struct Passed {
+    /// The lines. They can be read without those before them.
+    pub lines: Vec<u8>,
+    /// Where in them that stands which somebody said, in order. All that can be somebody's secret is said; the rest are
+    /// words of the protocol, numbers and names.
+    pub said: Vec<Range<usize>>,
+}
+
+impl Passed {
+    /// Lines in which everything was said.
+    pub fn all_said(lines: Vec<u8>) -> Self {
+        let said = std::iter::once(0..lines.len()).collect();
+        Self { lines, said }
+    }
+
+    fn say(&mut self, said: Range<usize>) {
+        match self.said.last_mut() {
+            // There is a newline between them at most.
+            Some(last) if last.end + 1 >= said.start => last.end = said.end,
+            _ if said.is_empty() => {}
+            _ => self.said.push(said),
+        }
+    }
 }
 
 /// Writes down what passes, and tells it.
@@ -37,30 +61,18 @@ pub trait Journal: Debug + Send + Sync {
 pub(crate) struct Scribe {
     journal: Option<Arc<dyn Journal>>,
     wanted: bool,
-    /// What is not told yet, in order.
-    parts: Vec<Part>,
-    /// What of it does not lie elsewhere.
-    own: Vec<u8>,
-    said: Vec<u8>,
+    /// What is not told yet.
+    passed: Passed,
     /// The time that was written down for lines behind it.
     came: Option<Timestamp>,
     /// Pieces of a text that follow each other.
     series: Series,
-    /// Where in memory the bytes are that lines are read from.
-    read: Range<usize>,
-}
-
-/// A part of what is told.
-#[derive(Debug)]
-enum Part {
-    Own(Range<usize>),
-    Read(Range<usize>),
 }
 
 impl Scribe {
     pub(crate) fn new(journal: Option<Arc<dyn Journal>>) -> Self {
-        let (parts, own, said, series) = (Vec::new(), Vec::new(), Vec::new(), Series::default());
-        let mut scribe = Self { journal, wanted: false, parts, own, said, came: None, series, read: 0..0 };
+        let (passed, series) = (Passed::default(), Series::default());
+        let mut scribe = Self { journal, wanted: false, passed, came: None, series };
         scribe.ask();
         scribe
     }
@@ -68,12 +80,6 @@ impl Scribe {
     /// Something will pass: asks whether somebody wants to hear of it.
     pub(crate) fn ask(&mut self) {
         self.wanted = self.journal.as_ref().is_some_and(|journal| journal.wants_lines());
-    }
-
-    /// Lines come from these bytes until it is told.
-    pub(crate) fn reads(&mut self, bytes: &[u8]) {
-        let begin = bytes.as_ptr().addr();
-        self.read = begin..begin + bytes.len();
     }
 
     /// Writes an input down, if somebody wants to hear of it.
@@ -85,10 +91,9 @@ impl Scribe {
             Input::Line(line) if may_stand(line) => self.line(at, line),
             input => {
                 self.end_series();
-                let from = self.own.len();
-                Entry::write(at, input, &mut self.own);
-                self.wrote(from);
-                self.said.extend_from_slice(&self.own[from..]);
+                let from = self.passed.lines.len();
+                Entry::write(at, input, &mut self.passed.lines);
+                self.passed.say(from..self.passed.lines.len());
             }
         }
     }
@@ -97,82 +102,42 @@ impl Scribe {
     fn line(&mut self, at: Timestamp, line: &Decoded<'_>) {
         let piece = line.piece();
         if let Some(piece) = &piece
-            && self.series.follow(at, piece, &mut self.own)
+            && self.series.follow(at, piece, &mut self.passed.lines)
         {
             return;
         }
         self.end_series();
+        let lines = &mut self.passed.lines;
         if self.came != Some(at) {
-            let from = self.own.len();
-            write_time(at, &mut self.own);
+            write_time(at, lines);
             self.came = Some(at);
-            self.wrote(from);
         }
-        self.came(&line.text);
-        line.say(&mut self.said);
+        let from = lines.len();
+        lines.extend_from_slice(line.text.as_bytes());
+        lines.push(b'\n');
+        let said = line.said();
+        self.passed.say(from + said.start..from + said.end);
         self.series.begin(at, piece.as_ref());
     }
 
     /// Ends the line of pieces that followed each other, if there is one.
     fn end_series(&mut self) {
-        if let Some((line, words)) = self.series.end(&mut self.own) {
-            self.said.extend_from_slice(&self.own[words]);
-            self.said.push(b'\n');
-            self.wrote(line.start);
+        if let Some(words) = self.series.end(&mut self.passed.lines) {
+            self.passed.say(words);
         }
     }
 
-    /// A line that is told as it came.
-    fn came(&mut self, line: &str) {
-        let place = line.as_ptr().addr();
-        if self.read.contains(&place) {
-            // With the newline behind it.
-            let from = place - self.read.start;
-            let to = from + line.len() + 1;
-            match self.parts.last_mut() {
-                Some(Part::Read(part)) if part.end == from => part.end = to,
-                _ => self.parts.push(Part::Read(from..to)),
-            }
-        } else {
-            // It came in two pieces.
-            let from = self.own.len();
-            self.own.extend_from_slice(line.as_bytes());
-            self.own.push(b'\n');
-            self.wrote(from);
-        }
-    }
-
-    /// Something was written down from there on.
-    fn wrote(&mut self, from: usize) {
-        let to = self.own.len();
-        match self.parts.last_mut() {
-            Some(Part::Own(part)) => part.end = to,
-            _ => self.parts.push(Part::Own(from..to)),
-        }
-    }
-
-    /// Tells what was written down, and what came in the bytes that were read.
-    pub(crate) fn tell(&mut self, read: &[u8]) {
-        self.read = 0..0;
+    /// Tells what was written down.
+    pub(crate) fn tell(&mut self) {
         self.end_series();
-        let Some(journal) = self.journal.as_ref().filter(|_| !self.parts.is_empty()) else { return };
-        let lines: Vec<&[u8]> = self
-            .parts
-            .iter()
-            .map(|part| match part {
-                Part::Own(part) => self.own.get(part.clone()),
-                Part::Read(part) => read.get(part.clone()),
-            })
-            .map(Option::unwrap_or_default)
-            .collect();
-        journal.passed(&lines, &self.said);
-        self.parts.clear();
+        let Some(journal) = self.journal.as_ref().filter(|_| !self.passed.lines.is_empty()) else { return };
+        journal.passed(&mut self.passed);
+        let Passed { lines, said } = &mut self.passed;
+        lines.clear();
+        said.clear();
+        // A line that was very long does not keep its room.
+        lines.shrink_to(KEPT);
         self.came = None;
-        for told in [&mut self.own, &mut self.said] {
-            told.clear();
-            // A line that was very long does not keep its room.
-            told.shrink_to(KEPT);
-        }
     }
 
     /// Tells which process it is.
@@ -185,7 +150,7 @@ impl Scribe {
 
 impl Drop for Scribe {
     fn drop(&mut self) {
-        self.tell(&[]);
+        self.tell();
     }
 }
 
@@ -200,8 +165,8 @@ mod tests {
 
     use super::*;
 
-    /// What was told: lines, how many parts they came in, and what is said in them.
-    type Told = (String, usize, String);
+    /// What was told: lines, and what is said in them.
+    type Told = (String, Vec<String>);
 
     #[derive(Debug, Default)]
     struct Paper(Mutex<Vec<Told>>);
@@ -211,9 +176,10 @@ mod tests {
             true
         }
 
-        fn passed(&self, lines: &[&[u8]], said: &[u8]) {
+        fn passed(&self, passed: &mut Passed) {
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_owned()).unwrap();
-            self.0.lock().unwrap().push((text(&lines.concat()), lines.len(), text(said)));
+            let said = passed.said.iter().map(|place| text(&passed.lines[place.clone()])).collect();
+            self.0.lock().unwrap().push((text(&passed.lines), said));
         }
 
         fn process(&self, _: u32) {}
@@ -233,7 +199,7 @@ mod tests {
     /// The lines of the CLI and all else that a journal has, with its kind and time.
     fn read(told: &[Told]) -> Vec<(String, u64, String)> {
         let mut reader = jackfield_core::journal::Reader::default();
-        let lines = told.iter().flat_map(|(lines, ..)| lines.lines());
+        let lines = told.iter().flat_map(|(lines, _)| lines.lines());
         let entries = lines.flat_map(|line| reader.read(line).unwrap()).collect::<Vec<_>>();
         entries.into_iter().map(|entry| (entry.dir.clone(), entry.at().0, entry.line)).collect()
     }
@@ -244,7 +210,6 @@ mod tests {
         let mut scribe = Scribe::new(Some(Arc::<Paper>::clone(&paper)));
         let mut lines = Lines::default();
         for (chunk, at) in chunks.iter().zip(1000..) {
-            scribe.reads(chunk.as_bytes());
             lines.feed(chunk.as_bytes(), |line| {
                 let jackfield_wire::Line::Whole(bytes) = line else { return };
                 scribe.write(Timestamp(at), &Input::Line(decode(bytes)));
@@ -252,20 +217,25 @@ mod tests {
                     scribe.write(Timestamp(at), &Input::Signalled(Signal::Kill));
                 }
             });
-            scribe.tell(chunk.as_bytes());
+            scribe.tell();
         }
         drop(scribe);
         Arc::into_inner(paper).unwrap().0.into_inner().unwrap()
     }
 
     #[test]
-    fn lines_are_told_from_where_they_were_read_and_only_what_is_said_is_said() {
+    fn lines_are_told_as_they_came_and_of_pieces_only_their_words_are_said() {
         let (one, two) = (piece("one"), piece_of(1, r"t\two"));
-        let told = told(&[&format!("{one}\n{two}\n"), &format!("{one}\n")]);
+        let (all, next) = (r#"{"type":"a"}"#, r#"{"type":"b"}"#);
+        let told = told(&[&format!("{one}\n{two}\n"), &format!("{all}\n{next}\n{one}\n{all}\n")]);
         let time = |at: &str| format!("{{\"t\":1.{at},\"dir\":\"out\"}}\n");
+        let said = |said: &[&str]| said.iter().map(|said| (*said).to_owned()).collect::<Vec<_>>();
         let expected = [
-            (format!("{}{one}\n{two}\n", time("000")), 2, "one\nt\two\n".to_owned()),
-            (format!("{}{one}\n", time("001")), 2, "one\n".to_owned()),
+            (format!("{}{one}\n{two}\n", time("000")), said(&[r#""one""#, r#""t\two""#])),
+            (
+                format!("{}{all}\n{next}\n{one}\n{all}\n", time("001")),
+                said(&[&format!("{all}\n{next}"), r#""one""#, all]),
+            ),
         ];
         assert_eq!(told, expected);
     }
@@ -279,7 +249,7 @@ mod tests {
         // One that came in two pieces is a piece like all others; a text that was left is another one.
         let second = format!("{back}\n{}\n{other}\n{other}\n{other}\n{}\n", pieces[3], pieces[0]);
         let told = told(&[&first, &second]);
-        let [(first, _, said_first), (second, _, said_second)] = told.as_slice() else { panic!("{told:?}") };
+        let [(first, said_first), (second, said_second)] = told.as_slice() else { panic!("{told:?}") };
         let words = |lines: &str| {
             let parts =
                 lines.lines().filter_map(|line| line.split_once("\"words\":")?.1.split_once(",\"uuids"));
@@ -288,10 +258,9 @@ mod tests {
         assert_eq!((words(first), first.lines().count()), (vec![r#"["two"]"#.to_owned()], 3));
         let expected = vec![r#"["four"]"#.to_owned(), r#"["other","other"]"#.to_owned()];
         assert_eq!((words(second), second.lines().count()), (expected, 6));
-        assert_eq!(
-            (said_first.as_str(), said_second.as_str()),
-            ("one\n\"two\"\n", "\"three\"\n\"four\"\nother\n\"other\",\"other\"\none\n",)
-        );
+        assert_eq!(said_first, &[r#""one""#, r#""two""#]);
+        let expected = [r#""\"three\"""#, r#""four""#, r#""other""#, r#""other","other""#, r#""one""#];
+        assert_eq!(said_second, &expected);
         let came = [
             (&pieces[0], 1000),
             (&pieces[1], 1000),
@@ -323,9 +292,9 @@ mod tests {
             ("out", 1001, &two),
         ];
         assert_eq!(read(&told), expected.map(|(dir, at, line)| (dir.to_owned(), at, line.to_owned())));
-        // The broken line and the two that are no lines of the CLI are written down, all else lies where it was read.
-        assert_eq!((told[0].1, told[1].1), (2, 4));
-        assert!(told[1].2.contains("no JSON") && told[1].2.contains(end) && told[1].2.contains("SIGKILL"));
+        for said in ["no JSON", end, "SIGKILL"] {
+            assert!(told[1].1.iter().any(|part| part.contains(said)), "{said}: {told:?}");
+        }
     }
 
     #[test]
@@ -336,7 +305,7 @@ mod tests {
             fn wants_lines(&self) -> bool {
                 false
             }
-            fn passed(&self, _: &[&[u8]], _: &[u8]) {
+            fn passed(&self, _: &mut Passed) {
                 unreachable!();
             }
             fn process(&self, _: u32) {}
@@ -346,8 +315,8 @@ mod tests {
             scribe.ask();
             scribe.write(Timestamp(0), &Input::Timeout);
             scribe.write(Timestamp(0), &Input::Line(decode(b"{\"type\":\"keep_alive\"}")));
-            scribe.tell(&[]);
-            assert!(scribe.own.is_empty() && scribe.said.is_empty());
+            scribe.tell();
+            assert!(scribe.passed.lines.is_empty() && scribe.passed.said.is_empty());
         }
     }
 }

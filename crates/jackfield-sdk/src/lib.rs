@@ -226,7 +226,7 @@ pub use callbacks::{Answering, Callbacks, OnFailure};
 pub use conversation::ConversationError;
 pub use error::{Refused, StartError};
 pub use jackfield_core::By;
-pub use journal::{Entry, Journal};
+pub use journal::{Entry, Journal, Passed};
 pub use log::{Events, LOSSLESS_LIMIT, Pace};
 pub use query::{Query, query, query_with};
 pub use raw::{Direction, RawLine};

@@ -169,7 +169,7 @@ pub(crate) fn run(
         // Who hears of the end may go on with the session at once.
         drop(lock);
         // The journal has the end first: a host may write something of its own behind it.
-        task.scribe.tell(&[]);
+        task.scribe.tell();
         task.flush();
         task.log.close();
     }
@@ -209,9 +209,7 @@ impl Task {
                 Woken::Out(Ok(chunk)) if !chunk.is_empty() => {
                     // All of it came at once, and a look at the clock for each line would be dear.
                     let now = self.now();
-                    self.scribe.reads(&chunk);
                     lines.feed(&chunk, |line| self.line(now, &line));
-                    self.scribe.tell(&chunk);
                     give_back(chunk);
                 }
                 Woken::Out(_) => {
@@ -359,7 +357,7 @@ impl Task {
         self.told = Vec::new();
         self.recorder.let_go();
         self.log.tell();
-        self.scribe.tell(&[]);
+        self.scribe.tell();
         for (answer, result) in self.answered.drain(..) {
             // Who no longer waits does not mind.
             let _ = answer.send(result);

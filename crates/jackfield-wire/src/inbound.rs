@@ -4,6 +4,7 @@
 //! take whatever does not fit.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::control::{ControlCancelRequest, ControlRequest, ControlResponse};
 use crate::ids::RequestId;
@@ -13,7 +14,7 @@ use crate::notices::{
     PromptSuggestion, RateLimitEvent, ToolProgress, ToolUseSummary, TranscriptMirror,
 };
 use crate::result::ResultMessage;
-use crate::stream_event::{ApiEvent, Delta, StreamEvent};
+use crate::stream_event::{ApiEvent, StreamEvent};
 use crate::system::System;
 
 /// A line and what it says.
@@ -151,32 +152,22 @@ impl Decoded<'_> {
         }
     }
 
-    /// Appends what is said in the line, with a newline behind each part of it: all that can differ from line to line
-    /// but numbers and names that look like UUIDs. Who looks for something in there need not look at the rest.
-    pub fn say(&self, out: &mut Vec<u8>) {
-        let mut say = |part: &str| {
-            out.extend_from_slice(part.as_bytes());
-            out.push(b'\n');
-        };
-        let (Form::Whole, Inbound::StreamEvent(event)) = (self.form, &self.message) else {
-            return say(&self.text);
-        };
-        if let ApiEvent::ContentBlockDelta { delta, .. } = &event.event {
-            match delta {
-                Delta::Text(piece)
-                | Delta::Thinking(piece)
-                | Delta::InputJson(piece)
-                | Delta::Signature(piece) => say(piece),
-                Delta::Citations(_) | Delta::Unknown { .. } => return say(&self.text),
-            }
+    /// Where in the line that stands which somebody said: all that can differ from line to line but numbers and names that
+    /// look like UUIDs. Mostly it is all of it. Who looks for something in there need not look at the rest.
+    pub fn said(&self) -> Range<usize> {
+        let all = 0..self.text.len();
+        let (Form::Whole, Inbound::StreamEvent(event)) = (self.form, &self.message) else { return all };
+        let names = [&event.session_id, &event.parent_tool_use_id, &event.uuid];
+        if names.into_iter().flatten().any(|name| !looks_like_uuid(name)) {
+            return all;
         }
-        for name in [&event.session_id, &event.parent_tool_use_id, &event.uuid] {
-            if let Some(name) = name
-                && !looks_like_uuid(name)
-            {
-                say(name);
-            }
+        if let ApiEvent::ContentBlockDelta { .. } = &event.event {
+            return self.piece().map_or(all, |piece| {
+                let from = piece.words.as_ptr().addr() - self.text.as_ptr().addr();
+                from..from + piece.words.len()
+            });
         }
+        0..0
     }
 }
 
@@ -204,10 +195,8 @@ impl Malformed {
 mod tests {
     use crate::decode;
 
-    fn said(line: &str) -> String {
-        let mut said = Vec::new();
-        decode(line.as_bytes()).say(&mut said);
-        String::from_utf8_lossy(&said).into_owned()
+    fn said(line: &str) -> &str {
+        &line[decode(line.as_bytes()).said()]
     }
 
     fn delta(kind: &str, member: &str, text: &str, tail: &str) -> String {
@@ -217,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_delta_in_its_usual_form_its_words_are_said_and_names_that_are_no_uuids() {
+    fn of_a_delta_in_its_usual_form_its_words_are_said() {
         let uuid = "8f14e45f-ceea-467f-9b3a-000000000001";
         let tail = format!(r#","session_id":"{uuid}","parent_tool_use_id":null,"uuid":"{uuid}""#);
         for (kind, member) in [
@@ -226,20 +215,24 @@ mod tests {
             ("input_json_delta", "partial_json"),
             ("signature_delta", "signature"),
         ] {
-            assert_eq!(said(&delta(kind, member, "words", &tail)), "words\n");
+            for words in ["words", "", r"a\u0062\n"] {
+                assert_eq!(said(&delta(kind, member, words, &tail)), format!("\"{words}\""));
+            }
         }
-        assert_eq!(said(&delta("text_delta", "text", r"a\u0062\n", &tail)), "ab\n\n", "as they are meant");
         let stop = format!(r#"{{"type":"stream_event","event":{{"type":"message_stop"}}{tail}}}"#);
         assert_eq!(said(&stop), "");
-        let tail =
-            format!(r#","session_id":"{uuid}-","parent_tool_use_id":"toolu","uuid":"{}""#, "x".repeat(36));
-        let expected = format!("words\n{uuid}-\ntoolu\n{}\n", "x".repeat(36));
-        assert_eq!(said(&delta("text_delta", "text", "words", &tail)), expected);
     }
 
     #[test]
     fn of_every_other_line_everything_is_said() {
+        let uuid = "8f14e45f-ceea-467f-9b3a-000000000001";
+        let names = |session: &str, parent: &str, uuid: &str| {
+            format!(r#","session_id":"{session}","parent_tool_use_id":{parent},"uuid":"{uuid}""#)
+        };
         for line in [
+            delta("text_delta", "text", "words", &names(&format!("{uuid}-"), "null", uuid)),
+            delta("text_delta", "text", "words", &names(uuid, "\"toolu\"", uuid)),
+            delta("text_delta", "text", "words", &names(uuid, "null", &"x".repeat(36))),
             delta("text_delta", "text", "words", r#","something_new":"value""#),
             delta("text_delta", "text", "words", r#","api_message_id":"value""#),
             delta("delta_of_tomorrow", "text", "words", ""),
@@ -248,7 +241,7 @@ mod tests {
             r#"{"type":"assistant","message":"no message"}"#.to_owned(),
             "no JSON".to_owned(),
         ] {
-            assert_eq!(said(&line), format!("{line}\n"));
+            assert_eq!(said(&line), line);
         }
     }
 }

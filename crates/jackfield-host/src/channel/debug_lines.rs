@@ -55,9 +55,9 @@ impl DebugLines {
     }
 
     /// All lines, the last of them whole.
-    pub(crate) fn end(&mut self) -> &[u8] {
+    pub(crate) fn end(&mut self) -> &mut Vec<u8> {
         self.close();
-        &self.lines
+        &mut self.lines
     }
 
     /// Lets go of all lines, but not of their room: new memory may lie in the reach of another processor.
@@ -105,7 +105,7 @@ mod tests {
             let encoded = encoder.encode(event, &mut line);
             lines.push((event.seq, event.at), &line, encoded);
         }
-        String::from_utf8(lines.end().to_owned()).unwrap()
+        String::from_utf8(lines.end().clone()).unwrap()
     }
 
     /// The line of an event, which has pieces up to this number.

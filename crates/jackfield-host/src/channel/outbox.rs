@@ -173,9 +173,9 @@ impl Outbox {
         Some(batch)
     }
 
-    /// Tells the lines of the batch that was just made for a debug file, if they were wanted; and takes down whether those
-    /// of the next are, in which is nothing yet.
-    pub(crate) fn tell_debug(&mut self, wanted: bool, tell: impl FnOnce(Option<&[u8]>)) {
+    /// Tells the lines of the batch that was just made for a debug file, if they were wanted, which may take them; and
+    /// takes down whether those of the next are, in which is nothing yet.
+    pub(crate) fn tell_debug(&mut self, wanted: bool, tell: impl FnOnce(Option<&mut Vec<u8>>)) {
         tell(self.debug.as_mut().map(DebugLines::end));
         if wanted {
             self.debug.get_or_insert_default().clear();

@@ -4,13 +4,14 @@
 //! rule it keeps: with debug files off it costs one look at a flag.
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jackfield_api::SessionId;
-use jackfield_sdk::Journal;
+use jackfield_sdk::{Journal, Passed};
 
 use crate::debug_files::{self, DebugFile, Kind, Taken};
 use crate::observe::{DebugOf, Observe};
@@ -109,8 +110,9 @@ impl Watcher {
     }
 
     /// Events that are about to be stored, as lines.
-    pub(crate) fn events(&self, lines: &[u8]) {
-        self.files.take(Kind::Normalized, &[lines], lines);
+    pub(crate) fn events(&self, lines: &mut Vec<u8>) {
+        let all = 0..lines.len();
+        self.files.take(Kind::Normalized, lines, &[all]);
     }
 }
 
@@ -119,8 +121,8 @@ impl Journal for Watcher {
         self.debugs()
     }
 
-    fn passed(&self, lines: &[&[u8]], said: &[u8]) {
-        self.files.take(Kind::Raw, lines, said);
+    fn passed(&self, passed: &mut Passed) {
+        self.files.take(Kind::Raw, &mut passed.lines, &passed.said);
     }
 
     fn process(&self, id: u32) {
@@ -129,15 +131,15 @@ impl Journal for Watcher {
 }
 
 impl Files {
-    /// Takes lines for a file, and what is said in them.
-    fn take(self: &Arc<Self>, kind: Kind, lines: &[&[u8]], said: &[u8]) {
+    /// Takes lines for a file, and where in them something is said.
+    fn take(self: &Arc<Self>, kind: Kind, lines: &mut Vec<u8>, said: &[Range<usize>]) {
         if self.on.load(Ordering::Relaxed) && self.write(kind, &mut self.lock(kind), lines, said) {
             self.write_later(kind);
         }
     }
 
     /// Writes lines, and says whether somebody must write the rest later.
-    fn write(&self, kind: Kind, written: &mut Written, lines: &[&[u8]], said: &[u8]) -> bool {
+    fn write(&self, kind: Kind, written: &mut Written, lines: &mut Vec<u8>, said: &[Range<usize>]) -> bool {
         // They may have been switched off while the lock was waited for; whoever does that takes it afterwards.
         if !self.on.load(Ordering::Relaxed) {
             return false;
@@ -233,13 +235,13 @@ mod tests {
         let written = || usize::try_from(std::fs::metadata(&path).unwrap().len()).unwrap();
         let lines = "x\n".repeat(PIECE / 20);
         for moment in 1..=100 {
-            watcher.events(lines.as_bytes());
+            watcher.events(&mut lines.clone().into_bytes());
             tokio::time::sleep(LATER / 20).await;
             assert_eq!(written(), moment * lines.len() / PIECE * PIECE, "only whole pieces");
         }
         tokio::time::sleep(2 * LATER).await;
         assert_eq!(written(), 100 * lines.len(), "all of it");
-        watcher.events(lines.as_bytes());
+        watcher.events(&mut lines.clone().into_bytes());
         tokio::time::sleep(LATER + LATER / 20).await;
         assert_eq!(written(), 101 * lines.len(), "where little follows it waits only once");
     }
@@ -250,11 +252,11 @@ mod tests {
         let debug_folder = Some(folder.path().to_owned());
         let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
         let watcher = Watcher::new(&observe, &SessionId::from("s"));
-        watcher.events(b"one\n");
+        watcher.events(&mut b"one\n".to_vec());
         watcher.end();
         // Behind the look at the flag, where the lock is had at last.
         let mut written = watcher.files.lock(Kind::Normalized);
-        assert!(!watcher.files.write(Kind::Normalized, &mut written, &[b"two\n"], b"two\n"));
+        assert!(!watcher.files.write(Kind::Normalized, &mut written, &mut b"two\n".to_vec(), &[]));
         assert!(written.file.is_none());
         let path = folder.path().join("normalized-streamjson-s.jsonl");
         assert_eq!(std::fs::read_to_string(path).unwrap(), "one\n");
@@ -267,12 +269,12 @@ mod tests {
         let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
         let watcher = Watcher::new(&observe, &SessionId::from("s"));
         let count = || std::fs::read_dir(folder.path()).unwrap().count();
-        watcher.events(b"one\n");
-        watcher.passed(&[b"one\n"], b"one\n");
+        watcher.events(&mut b"one\n".to_vec());
+        watcher.passed(&mut Passed::all_said(b"one\n".to_vec()));
         assert_eq!(count(), 2);
         watcher.remove().unwrap();
-        watcher.events(b"two\n");
-        watcher.passed(&[b"two\n"], b"two\n");
+        watcher.events(&mut b"two\n".to_vec());
+        watcher.passed(&mut Passed::all_said(b"two\n".to_vec()));
         assert!(watcher.begin().is_err() && !watcher.debugs());
         assert_eq!(count(), 0);
         Watcher::new(&Observe::default(), &SessionId::from("s")).remove().unwrap();
@@ -313,7 +315,7 @@ mod tests {
             let stored = outbox.send(None, None).unwrap();
             outbox.tell_debug(watcher.debugs(), |lines| {
                 assert_eq!(lines.is_none(), batch == 0, "nobody knew of it before");
-                watcher.events(lines.unwrap_or(&stored.lines));
+                watcher.events(lines.unwrap_or(&mut stored.lines.to_vec()));
             });
             outbox.stored();
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use jackfield_api::{Seq, SharedEvent, TurnNumber};
 use jackfield_core::journal::{Player, Reader};
 use jackfield_core::{Launch, Options as Unknown, Output, Session as Machine};
-use jackfield_sdk::{Callbacks, Journal, Pace, PartOf};
+use jackfield_sdk::{Callbacks, Journal, Pace, PartOf, Passed};
 use jackfield_testkit::api::Reply;
 
 use super::place::{Place, all, say, start, with_both_clis};
@@ -21,8 +21,8 @@ impl Journal for Paper {
         true
     }
 
-    fn passed(&self, lines: &[&[u8]], _: &[u8]) {
-        self.0.lock().unwrap().extend_from_slice(&lines.concat());
+    fn passed(&self, passed: &mut Passed) {
+        self.0.lock().unwrap().append(&mut passed.lines);
     }
 
     fn process(&self, _: u32) {}

@@ -9,7 +9,7 @@ use jackfield_api::socket::Scope;
 use jackfield_api::trouble::{Notice, NoticeLevel};
 use jackfield_api::{Body, Event, PendingId, SharedEvent};
 use jackfield_core::Input;
-use jackfield_sdk::{Entry, Journal as _};
+use jackfield_sdk::{Entry, Journal as _, Passed};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -82,7 +82,7 @@ impl Task {
                 for event in some {
                     Entry::write(now, &Input::Told(Box::new(event.clone())), &mut lines);
                 }
-                self.watcher.passed(&[&lines], &lines);
+                self.watcher.passed(&mut Passed::all_said(lines));
             }
             for event in some {
                 self.take(event);

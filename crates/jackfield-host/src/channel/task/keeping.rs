@@ -34,8 +34,11 @@ impl Task {
         match flush {
             Flush::Batch(batch) => {
                 let watcher = &self.watcher;
-                self.book.outbox.tell_debug(watcher.debugs(), |lines| {
-                    watcher.events(lines.unwrap_or(&batch.lines));
+                let wanted = watcher.debugs();
+                self.book.outbox.tell_debug(wanted, |lines| match lines {
+                    Some(lines) => watcher.events(lines),
+                    None if wanted => watcher.events(&mut batch.lines.to_vec()),
+                    None => {}
                 });
                 self.store(&batch);
             }
