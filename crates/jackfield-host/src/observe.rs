@@ -76,6 +76,9 @@ pub enum DebugOf {
 pub trait SpanSink: std::fmt::Debug + Send + Sync {
     /// Takes spans that are over.
     fn take(&self, spans: &[Span]);
+
+    /// How many of them were lost so far, since nobody took them in time.
+    fn lost(&self) -> u64;
 }
 
 /// What is counted in a host, by all of it.

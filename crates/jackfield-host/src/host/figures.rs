@@ -17,6 +17,11 @@ impl Host {
         let figures = self.shared.figures.clone()?;
         let mut page = Page::default();
         figures.write(&mut page);
+        if let Some(sink) = &self.shared.settings.observe.spans {
+            let name = "jackfield_spans_lost_total";
+            page.figure(name, Kind::Counter, "Spans that nobody took in time.");
+            page.sample(name, &[], sink.lost());
+        }
         let standing = self.shared.feed.standing();
         let name = "jackfield_sessions";
         page.figure(name, Kind::Gauge, "Sessions that were used since the host began, by state.");

@@ -3,6 +3,7 @@
 //! One task with a bounded queue. The one rule it keeps: nobody waits for the collector; what it does not take in time
 //! is counted and let go.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ struct Queue {
     waiting: Mutex<Waiting>,
     /// The first span is there, or enough of them to be sent.
     some: Notify,
+    /// How many spans were lost so far.
+    lost: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +71,7 @@ impl SpanSink for Queue {
         let mut waiting = lock(&self.waiting);
         if waiting.bytes.len() > WAITING {
             waiting.lost += spans.len();
+            self.count_lost(spans.len());
             return;
         }
         if waiting.count == 0 {
@@ -82,6 +86,10 @@ impl SpanSink for Queue {
         if !was_enough && waiting.is_enough() {
             self.some.notify_one();
         }
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 }
 
@@ -103,6 +111,10 @@ impl Queue {
     fn give_back(&self, mut room: Vec<u8>) {
         room.clear();
         lock(&self.waiting).spare = room;
+    }
+
+    fn count_lost(&self, count: usize) {
+        self.lost.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 
@@ -140,7 +152,8 @@ pub(super) fn begin(asked: Asked, environment: &Environment) -> Result<Exporting
     let exporter = built.map_err(|error| ExportError::Build(super::without_secrets(&error.to_string())))?;
     let head = Head::new(&resource(environment));
     let room = head.room();
-    let queue = Arc::new(Queue { head, room, waiting: Mutex::default(), some: Notify::new() });
+    let (waiting, some, lost) = (Mutex::default(), Notify::new(), AtomicU64::default());
+    let queue = Arc::new(Queue { head, room, waiting, some, lost });
     let (closing, closed) = watch::channel(false);
     let endpoint = super::without_secrets(&endpoint);
     let work = Work {
@@ -150,7 +163,8 @@ pub(super) fn begin(asked: Asked, environment: &Environment) -> Result<Exporting
         queue: Arc::clone(&queue),
         endpoint: endpoint.clone(),
         sending: 0,
-        failing: false,
+        refused: 0,
+        told: 0,
     };
     Ok(Exporting { queue, closing, task: tokio::spawn(work.run(closed)), endpoint, remarks })
 }
@@ -196,7 +210,10 @@ struct Work {
     endpoint: String,
     /// How many spans are on their way.
     sending: usize,
-    failing: bool,
+    /// How many were not taken since the last that were.
+    refused: usize,
+    /// How many of those the log knows of.
+    told: usize,
 }
 
 impl Work {
@@ -206,13 +223,18 @@ impl Work {
             over(&mut closing).await;
             sleep(LAST).await;
         };
-        tokio::select! {
-            () = self.work(closed) => return,
-            () = enough => {}
+        let all_is_sent = tokio::select! {
+            () = self.work(closed) => true,
+            () = enough => false,
+        };
+        if self.refused > self.told {
+            tracing::warn!(endpoint = %self.endpoint, lost = self.refused, "spans were not taken any more");
         }
-        let Waiting { count, lost, .. } = self.queue.taken();
-        let lost = self.sending + count + lost;
-        tracing::warn!(endpoint = %self.endpoint, lost, "the last spans were not taken in time");
+        if !all_is_sent {
+            let Waiting { count, lost, .. } = self.queue.taken();
+            let lost = self.sending + count + lost;
+            tracing::warn!(endpoint = %self.endpoint, lost, "the last spans were not taken in time");
+        }
     }
 
     /// Sends spans until it is over, and then what is left.
@@ -256,16 +278,22 @@ impl Work {
         }
         match sent {
             Ok(()) => {
-                self.failing = false;
+                if self.refused > 0 {
+                    let lost = std::mem::take(&mut self.refused);
+                    tracing::info!(endpoint = %self.endpoint, lost, "spans are taken again");
+                }
                 tracing::debug!(count, "spans exported");
             }
-            // Once, until it works again: a collector that is away is no reason to fill a log.
-            Err(error) if !self.failing => {
-                self.failing = true;
-                let error = super::without_secrets(&error.to_string());
-                tracing::warn!(endpoint = %self.endpoint, error, lost = count, "spans are not taken");
+            Err(error) => {
+                // Once, until it works again: a collector that is away is no reason to fill a log.
+                if self.refused == 0 {
+                    self.told = count;
+                    let error = super::without_secrets(&error.to_string());
+                    tracing::warn!(endpoint = %self.endpoint, error, lost = count, "spans are not taken");
+                }
+                self.refused += count;
+                self.queue.count_lost(count);
             }
-            Err(_) => {}
         }
         if lost > 0 {
             tracing::info!(lost, "spans were lost, because too many waited");

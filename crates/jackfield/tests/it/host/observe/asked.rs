@@ -2,15 +2,18 @@
 
 use std::net::TcpListener;
 use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use jackfield_api::SessionId;
 use jackfield_api::socket::{ClientFrame, GivenCommand};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 use super::super::client::{Socket, given, prompt};
-use super::super::server::{PATIENCE, Place, Server};
+use super::super::server::{PATIENCE, Place, Server, eventually};
 use super::collector::Collector;
+use super::figures::{ask, samples};
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
@@ -80,8 +83,8 @@ async fn with_always_on_callers_are_not_asked_whether_they_keep_a_trace() {
     assert!(server.stop().await.success());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_collector_that_never_answers_is_not_waited_for_long_and_the_loss_is_told() {
+/// How many spans two turns have.
+async fn spans_of_two_turns() -> usize {
     let mut collector = Collector::start().await;
     let mut place = Place::demo();
     collector.wanted_by(&mut place);
@@ -92,8 +95,27 @@ async fn a_collector_that_never_answers_is_not_waited_for_long_and_the_loss_is_t
     }
     collector.until("streamjson.prompt", 2).await;
     assert!(server.stop().await.success());
-    let spans = collector.spans.len();
+    collector.spans.len()
+}
 
+/// The only line of a log with these words.
+#[track_caller]
+fn only_line(log: &str, words: &str) -> String {
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains(words)).collect();
+    let [line] = lines[..] else { panic!("not once `{words}`: {log}") };
+    line.to_owned()
+}
+
+/// How many spans are lost by a line of a log.
+#[track_caller]
+fn lost(line: &str) -> usize {
+    let count = line.split(' ').find_map(|word| word.strip_prefix("lost="));
+    count.unwrap_or_else(|| panic!("{line}")).parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_that_never_answers_is_not_waited_for_long_and_the_loss_is_told() {
+    let spans = spans_of_two_turns().await;
     let deaf = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", deaf.local_addr().unwrap());
     let mut place = Place::demo();
@@ -114,11 +136,83 @@ async fn a_collector_that_never_answers_is_not_waited_for_long_and_the_loss_is_t
     socket.give(Some(&id), prompt("hello")).await.unwrap();
     socket.completed(&id).await;
     assert!(server.stop().await.success());
-    let log = log(&place);
-    let told = log.lines().find(|line| line.contains("the last spans were not taken in time"));
-    let told = told.unwrap_or_else(|| panic!("{log}"));
+    let told = only_line(&log(&place), "the last spans were not taken in time");
     assert!(told.contains(" WARN ") && told.contains(&endpoint), "{told}");
-    assert!(told.split(' ').any(|word| word == format!("lost={spans}")), "not {spans}: {told}");
+    assert_eq!(lost(&told), spans, "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_collector_that_is_away_has_not_taken_is_told_in_the_end_with_all_that_was_lost() {
+    let spans = spans_of_two_turns().await;
+    let mut place = Place::demo();
+    for (name, value) in [
+        (ENDPOINT, "http://127.0.0.1:1"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "0"),
+        // So long each request is tried again.
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "100"),
+    ] {
+        place.environment.insert(name.to_owned(), value.to_owned());
+    }
+    let (server, mut socket, id) = begun(&place).await;
+    for _ in 0..2 {
+        socket.give(Some(&id), prompt("hello")).await.unwrap();
+        socket.completed(&id).await;
+        // The second turn comes behind what is told at once.
+        eventually("the loss is told", || log(&place).contains("spans are not taken")).await;
+    }
+    assert!(server.stop().await.success());
+    let log = log(&place);
+    let first = only_line(&log, "spans are not taken");
+    let last = only_line(&log, "spans were not taken any more");
+    assert!(last.contains(" WARN ") && last.contains("http://127.0.0.1:1"), "{last}");
+    assert!(lost(&first) < spans, "{first}");
+    assert_eq!(lost(&last), spans, "{last}");
+}
+
+/// A collector that answers every request with a status, and reads none.
+async fn answering(listener: tokio::net::TcpListener, status: Arc<AtomicU16>) {
+    loop {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+        let length = head.split_once("content-length: ").unwrap().1.lines().next().unwrap();
+        stream.read_exact(&mut vec![0; length.parse().unwrap()]).await.unwrap();
+        let status = status.load(Ordering::SeqCst);
+        let answer = format!("HTTP/1.1 {status} so\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_that_takes_spans_again_is_told_with_what_was_lost_in_the_meantime() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut place = Place::demo();
+    place.environment.insert(ENDPOINT.to_owned(), format!("http://{}", listener.local_addr().unwrap()));
+    place.environment.insert("OTEL_BSP_SCHEDULE_DELAY".to_owned(), "0".to_owned());
+    // One that is not tried again.
+    let status = Arc::new(AtomicU16::new(400));
+    let collector = tokio::spawn(answering(listener, Arc::clone(&status)));
+    let (server, mut socket, id) = begun(&place).await;
+    socket.give(Some(&id), prompt("hello")).await.unwrap();
+    socket.completed(&id).await;
+    eventually("the loss is told", || log(&place).contains("spans are not taken")).await;
+    status.store(200, Ordering::SeqCst);
+    socket.give(Some(&id), prompt("hello")).await.unwrap();
+    socket.completed(&id).await;
+    eventually("they are taken", || log(&place).contains("spans are taken again")).await;
+    let again = only_line(&log(&place), "spans are taken again");
+    assert!(again.contains(" INFO "), "{again}");
+    let (_, page) = ask(&place, "GET /metrics", "").await;
+    #[allow(clippy::cast_precision_loss)]
+    let told = lost(&again) as f64;
+    assert!(told > 0.0, "{again}");
+    assert_eq!(samples(&page).get("jackfield_spans_lost_total"), Some(&told), "{again}");
+    assert!(server.stop().await.success());
+    assert!(!log(&place).contains("any more"), "all that was lost was told");
+    collector.abort();
 }
 
 /// What a host says that does not begin.

@@ -38,6 +38,8 @@ async fn a_run_says_in_a_line_what_it_cannot_write_or_export_and_goes_on() {
     exports_to(&mut away, "http://127.0.0.1:1");
     // It is tried again and again for so long, and all of that is over before the program gives up on it.
     away.environment.insert("OTEL_EXPORTER_OTLP_TIMEOUT".to_owned(), "100".to_owned());
+    // All spans are sent together, in the end.
+    away.environment.insert("OTEL_BSP_SCHEDULE_DELAY".to_owned(), "3600000".to_owned());
     // Nobody is bothered with what is passed over.
     exports_to(&mut quiet, "https://127.0.0.1:1");
     quiet.environment.insert("OTEL_TRACES_SAMPLER".to_owned(), "always_off".to_owned());
