@@ -19,6 +19,7 @@ use std::sync::Arc;
 use jackfield_api::command::{Command, Rejection, RejectionCode, Reply};
 use jackfield_api::snapshot::{SessionState, Snapshot};
 use jackfield_api::{Event, SessionId};
+use jackfield_observe::TraceContext;
 use jackfield_sdk::RawTail;
 use tokio::sync::{mpsc, oneshot};
 
@@ -55,8 +56,8 @@ pub(crate) enum Ask {
     Snapshot(oneshot::Sender<Snapshot>),
     /// What the session is, and what was asked for.
     Record(oneshot::Sender<SessionRecord>),
-    /// Starts a run, so that the first prompt need not wait for it.
-    Warm,
+    /// Starts a run, so that the first prompt need not wait for it, as a part of a trace if one is given.
+    Warm(Option<TraceContext>),
     /// Ends the run if it does nothing: another session needs its room.
     Yield,
     /// Ends the run and everything else; answered when all is on disk.
@@ -145,10 +146,10 @@ impl Channel {
         let _ = self.asks.send(Ask::Yield).await;
     }
 
-    /// Starts a run, so that the first prompt need not wait for it.
-    pub(crate) async fn warm(&self) {
+    /// Starts a run for a client, so that its first prompt need not wait for it.
+    pub(crate) async fn warm(&self, client: &Client) {
         // One that has gone in the meantime is started by its first prompt.
-        let _ = self.asks.send(Ask::Warm).await;
+        let _ = self.asks.send(Ask::Warm(client.trace.clone())).await;
     }
 
     pub(crate) async fn end(&self, ending: Ending) {

@@ -32,6 +32,10 @@ use crate::settings::{Bypass, Settings};
 use crate::store::SessionRecord;
 use crate::trust::{self, InEffect, WhichRun};
 
+/// The variables that tell a CLI its place in a trace.
+const TRACE_PARENT: &str = "TRACEPARENT";
+const TRACE_STATE: &str = "TRACESTATE";
+
 /// Where the conversation goes on.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum From {
@@ -72,11 +76,10 @@ pub(crate) async fn start(
     };
     let options = match seen.trace {
         Some(TraceContext { parent, state }) => {
-            let options = options.variable("TRACEPARENT", parent.to_string());
+            let options = options.variable(TRACE_PARENT, parent.to_string());
             match state {
-                Some(state) => options.variable("TRACESTATE", &*state),
-                // What the host's own environment has belongs to another trace.
-                None => options.without_variable("TRACESTATE"),
+                Some(state) => options.variable(TRACE_STATE, &*state),
+                None => options.without_variable(TRACE_STATE),
             }
         }
         None => options,
@@ -138,6 +141,8 @@ fn options(settings: &Settings, record: &SessionRecord, last: Seq) -> Options {
     if let Some(guard) = &settings.guard {
         options = options.guard(guard.iter().cloned());
     }
+    // What the host's own environment has belongs to another trace.
+    options = options.without_variable(TRACE_PARENT).without_variable(TRACE_STATE);
     options = with_variables(options, settings);
     if settings.bypass == Bypass::Allowed {
         options = options.allow_bypass();

@@ -122,7 +122,7 @@ impl Host {
         place: Place,
     ) -> Outcome {
         let command = match command {
-            Command::CreateSession(create) => return self.create(*create).await,
+            Command::CreateSession(create) => return self.create(client, *create).await,
             Command::Import(import) => return self.import(&import.cli_session_ids).await,
             command => command,
         };
@@ -131,7 +131,7 @@ impl Host {
             return Err(reject(RejectionCode::Invalid, reason));
         };
         match command {
-            Command::Fork(fork) => self.fork(&id, fork.at.as_ref()).await,
+            Command::Fork(fork) => self.fork(client, &id, fork.at.as_ref()).await,
             Command::Rewind(rewind) if rewind.scope != RewindScope::Files => {
                 self.rewind(client, &id, *rewind).await
             }

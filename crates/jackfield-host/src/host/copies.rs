@@ -27,13 +27,17 @@ use crate::trust;
 const READ: usize = 1024 * 1024;
 
 impl Host {
-    pub(super) async fn create(&self, mut create: CreateSession) -> Result<Reply, Rejection> {
+    pub(super) async fn create(
+        &self,
+        client: &Client,
+        mut create: CreateSession,
+    ) -> Result<Reply, Rejection> {
         self.check(&mut create)?;
         trust::bind(&self.shared, &mut create).await?;
         if let Some(from) = create.from.take() {
             let at = create.resume_at.take();
             return match create.origin {
-                SessionOrigin::Forked => self.fork(&from, at.as_ref()).await,
+                SessionOrigin::Forked => self.fork(client, &from, at.as_ref()).await,
                 _ => self.channel(&from).await.map(|_| created(from)),
             };
         }
@@ -50,7 +54,7 @@ impl Host {
             let known = self.shared.store.by_cli_id(&cli_id).await.map_err(unreadable)?;
             match known {
                 Some(known) if create.origin == SessionOrigin::Forked => {
-                    return self.fork(&known, create.resume_at.as_ref()).await;
+                    return self.fork(client, &known, create.resume_at.as_ref()).await;
                 }
                 // The host has it already; two sessions on one conversation would lose a branch.
                 Some(known) => return Ok(created(known)),
@@ -58,7 +62,7 @@ impl Host {
             }
         }
         let record = self.record(id.clone(), create);
-        self.begin(record, events).await?.warm().await;
+        self.begin(record, events).await?.warm(client).await;
         Ok(created(id))
     }
 
@@ -98,7 +102,12 @@ impl Host {
     }
 
     /// Begins a session with a copy of another, up to a message and with it.
-    pub(super) async fn fork(&self, source: &SessionId, at: Option<&Uuid>) -> Result<Reply, Rejection> {
+    pub(super) async fn fork(
+        &self,
+        client: &Client,
+        source: &SessionId,
+        at: Option<&Uuid>,
+    ) -> Result<Reply, Rejection> {
         let (record, events) = self.source(source).await?;
         let cut = match at {
             None => events.len(),
@@ -109,7 +118,7 @@ impl Host {
                 .ok_or_else(|| no_message(at))?,
         };
         let at = at.cloned().or_else(|| record.summary.last_message_uuid.clone());
-        self.copy(record, events, cut, at.map_or(From::Last, From::Message)).await
+        self.copy(client, record, (events, cut), at.map_or(From::Last, From::Message)).await
     }
 
     /// Takes the conversation, and the files if that is wanted, back to before a prompt. What was said since
@@ -137,7 +146,7 @@ impl Host {
             }
         }
         let from = run::before(&self.shared.settings, &record, std::slice::from_ref(&rewind.uuid)).await;
-        self.copy(record, events, cut, from).await
+        self.copy(client, record, (events, cut), from).await
     }
 
     async fn source(&self, id: &SessionId) -> Result<(SessionRecord, Vec<Event>), Rejection> {
@@ -166,9 +175,9 @@ impl Host {
 
     async fn copy(
         &self,
+        client: &Client,
         source: SessionRecord,
-        mut events: Vec<Event>,
-        cut: usize,
+        (mut events, cut): (Vec<Event>, usize),
         from: From,
     ) -> Result<Reply, Rejection> {
         let id = new_id();
@@ -189,7 +198,7 @@ impl Host {
         let mut record = self.record(id.clone(), create);
         record.summary.forked_from = Some(source.summary.session_id);
         record.summary.last_message_uuid = None;
-        self.begin(record, events).await?.warm().await;
+        self.begin(record, events).await?.warm(client).await;
         Ok(created(id))
     }
 

@@ -241,9 +241,7 @@ impl Run {
         }
         let rules = options::rules(&self.allow, &self.deny)?;
         let folder = options::folder(self.cwd.as_ref())?;
-        let (mut engine, folder) =
-            self.engine(config, environment, folder, (&mut console, &mut signals)).await?;
-        engine.reached.client = engine.reached.client.traced(variables::trace(environment));
+        let (engine, folder) = self.engine(config, environment, folder, (&mut console, &mut signals)).await?;
         let answering = match self.ask {
             Ask::Host => Answering::Others,
             Ask::Terminal if console.can_ask() => Answering::Person,
@@ -273,7 +271,7 @@ impl Run {
         }
         let schema = self.json_schema.as_deref().map(options::schema_of).transpose()?;
         let mut lasting = Lasting::Kept;
-        let reached = if self.ephemeral {
+        let mut reached = if self.ephemeral {
             lasting = Lasting::Once;
             Reached::private(config, environment, NAME).await?
         } else {
@@ -289,6 +287,7 @@ impl Run {
             }
         };
         reached.warn();
+        reached.client = reached.client.traced(variables::trace(environment));
         if self.ask == Ask::Host && !reached.goes_on() {
             reached.close().await;
             return Err(RunFailure::NobodyElse.into());

@@ -26,14 +26,14 @@ impl Task {
             Ask::Record(to) => {
                 let _ = to.send(self.book.record.clone());
             }
-            Ask::Warm => {
+            Ask::Warm(trace) => {
                 // A CLI is told its trace when it is started; it is the prompt that brings it.
                 let traced = self.observed.as_ref().is_some_and(|observed| observed.traces());
                 let free = matches!(self.run, Run::None) && self.ending.is_none() && !traced;
                 // Nobody has to make room for what was not asked for yet.
                 let room = || self.shared.feed.room(self.shared.settings.max_running);
                 if free && room() == Room::Free && self.refuse_prompt().is_none() {
-                    self.start(From::Last, Vec::new());
+                    self.start_in(trace, From::Last, Vec::new());
                 }
             }
             Ask::Yield => {

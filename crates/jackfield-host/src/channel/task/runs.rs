@@ -24,10 +24,18 @@ const READY: usize = 16_384;
 impl Task {
     /// Starts a run; the commands wait for it.
     pub(super) fn start(&mut self, from: From, waiting: Vec<Waiting>) {
+        let given = waiting.iter().find_map(|(client, command, _)| {
+            matches!(command, Command::Prompt(_)).then(|| client.trace.clone())
+        });
+        self.start_in(given.flatten(), from, waiting);
+    }
+
+    /// The same as a part of a trace, if one is given.
+    pub(super) fn start_in(&mut self, given: Option<TraceContext>, from: From, waiting: Vec<Waiting>) {
         self.run = Run::Starting(waiting);
         let (shared, record, last) = (Arc::clone(&self.shared), self.book.record_now(), self.seq());
         let basket = self.observed.as_ref().and_then(|observed| observed.basket());
-        let (lines, watcher, trace) = (self.lines(), self.watcher(), self.place_of_next());
+        let (lines, watcher, trace) = (self.lines(), self.watcher(), self.place_of_next(given));
         let seen = run::Seen { lines, watcher, basket, trace };
         self.doing.spawn(async move {
             let started = run::start(&shared, &record, last, from, seen).await;
@@ -35,19 +43,22 @@ impl Task {
         });
     }
 
-    /// The place in a trace of the turn that the run to be started begins with.
-    fn place_of_next(&mut self) -> Option<TraceContext> {
+    /// The place in a trace of the turn that the run to be started begins with: where no spans are made, that of whoever
+    /// gave the prompt.
+    fn place_of_next(&mut self, given: Option<TraceContext>) -> Option<TraceContext> {
+        let Some(observed) = self.observed.as_mut().filter(|observed| observed.traces()) else {
+            return given;
+        };
         let Run::Starting(waiting) = &self.run else { return None };
-        let observed = self.observed.as_mut()?;
-        let prompt = waiting.iter().find_map(|(client, command, _)| match command {
-            Command::Prompt(prompt) => Some((client.trace.clone(), &prompt.uuid)),
+        let prompt = waiting.iter().find_map(|(_, command, _)| match command {
+            Command::Prompt(prompt) => Some(&prompt.uuid),
             _ => None,
         });
-        if let Some((Some(given), uuid)) = &prompt {
-            observed.prompted(uuid, given.clone());
+        if let (Some(given), Some(uuid)) = (given, prompt) {
+            observed.prompted(uuid, given);
         }
         let turn = TurnNumber(self.book.record.summary.turn.map_or(1, |turn| turn.0.saturating_add(1)));
-        observed.place(turn, prompt.map(|(_, uuid)| uuid))
+        observed.place(turn, prompt)
     }
 
     fn started(&mut self, started: Result<(Session, Trust), StartError>) {

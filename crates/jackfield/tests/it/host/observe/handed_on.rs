@@ -1,22 +1,26 @@
 //! A trace goes on with what it was given beside: with a prompt of an editor and of `jackfield run`, whoever has the
-//! host, with a turn that is run again, and with a prompt that gets another name while it waits.
+//! host, with a turn that is run again, and with a prompt that gets another name while it waits; and where no spans are
+//! made, it goes on to the CLI.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
-use jackfield_api::Body;
-use jackfield_api::command::{Command, EditQueued, Prompt, Retry};
+use jackfield_api::command::{Close, Command, EditQueued, Prompt, Reply as Told, Retry};
 use jackfield_api::session::Priority;
 use jackfield_api::socket::{ClientFrame, GivenCommand};
+use jackfield_api::{Body, SessionId};
 use jackfield_testkit::api::{HttpError, Reply};
 use jackfield_testkit::cli::{NEWER_VERSION, OLDER_VERSION};
 use serde_json::json;
 
-use super::super::client::{given, prompt};
+use super::super::client::{Socket, given, prompt};
 use super::super::real::cli;
 use super::super::server::Place;
 use super::collector::{Arrived, Collector};
 use super::editor::Editor;
 use super::traces::{Traced, run};
+use crate::program::jackfield;
 
 const CALLER: &str = "b7ad6b7169203331";
 const STATE: &str = "vendor=1";
@@ -52,7 +56,15 @@ fn is_alone(turn: &Arrived) {
 fn told_to_cli(place: &Place) -> Vec<String> {
     let environment = std::fs::read(format!("/proc/{}/environ", cli(place))).unwrap();
     let variables = String::from_utf8_lossy(&environment).into_owned();
-    variables.split('\0').filter(|variable| variable.starts_with("TRACE")).map(str::to_owned).collect()
+    let mut told: Vec<String> =
+        variables.split('\0').filter(|variable| variable.starts_with("TRACE")).map(str::to_owned).collect();
+    told.sort();
+    told
+}
+
+/// What a CLI is told that is a part of such a trace where no spans are made.
+fn as_given(number: u32) -> [String; 2] {
+    [format!("TRACEPARENT={}", parent(number)), format!("TRACESTATE={STATE}")]
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -134,15 +146,90 @@ async fn a_run_in_a_traced_job_goes_on_with_its_trace_in_the_running_host() {
     a_program_in_a_traced_job(Whose::Running).await;
 }
 
+/// Gives a command as a part of a trace.
+async fn give_in(
+    socket: &mut Socket,
+    number: u32,
+    id: Option<&SessionId>,
+    command: impl Into<Command>,
+) -> Told {
+    let traceparent = Some(parent(number));
+    let tracestate = Some(STATE.to_owned());
+    let command = GivenCommand { traceparent, tracestate, ..given(id, command) };
+    socket.send(&ClientFrame::Command(Box::new(command.clone()))).await;
+    socket.answer(&command.id).await.unwrap()
+}
+
 impl Traced {
-    /// Gives a command as a part of a trace.
+    /// The same in its session.
     async fn give_in(&mut self, number: u32, command: impl Into<Command>) {
-        let traceparent = Some(parent(number));
-        let tracestate = Some(STATE.to_owned());
-        let command = GivenCommand { traceparent, tracestate, ..given(Some(&self.id), command) };
-        self.socket.send(&ClientFrame::Command(Box::new(command.clone()))).await;
-        self.socket.answer(&command.id).await.unwrap();
+        give_in(&mut self.socket, number, Some(&self.id), command).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_no_spans_are_made_a_cli_has_the_trace_of_who_has_it_started_and_never_the_hosts() {
+    let (mut place, _api) = Place::real(NEWER_VERSION, (0..3).map(|_| Reply::text("done")).collect()).await;
+    for (name, value) in [("TRACEPARENT", parent(9).as_str()), ("TRACESTATE", "hosts=own")] {
+        place.environment.insert(name.to_owned(), value.to_owned());
+    }
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("one")).await.unwrap();
+    socket.completed(&id).await;
+    assert!(told_to_cli(&place).is_empty(), "nobody gave one");
+    socket.give(Some(&id), Close {}).await.unwrap();
+    socket.until(&id, |body| matches!(body, Body::RunEnded(_))).await;
+    give_in(&mut socket, 1, Some(&id), prompt("two")).await;
+    socket.completed(&id).await;
+    assert_eq!(told_to_cli(&place), as_given(1), "beside the prompt that starts it");
+    socket.give(Some(&id), Close {}).await.unwrap();
+    socket.until(&id, |body| matches!(body, Body::RunEnded(_))).await;
+    let Told::Created(created) = give_in(&mut socket, 2, None, place.create()).await else { unreachable!() };
+    socket.follow(&created.session_id).await;
+    socket.give(Some(&created.session_id), prompt("three")).await.unwrap();
+    socket.completed(&created.session_id).await;
+    assert_eq!(told_to_cli(&place), as_given(2), "it is started ahead with the session");
+    assert!(server.stop().await.success());
+}
+
+async fn a_run_tells_its_cli_without_spans(whose: Whose) {
+    let (mut place, _api) = Place::real(NEWER_VERSION, vec![Reply::text("done")]).await;
+    let folder = &place.sandbox.places().temporary;
+    let (script, told) = (folder.join("told-cli"), folder.join("told"));
+    let program = &place.environment["JACKFIELD_CLAUDE"];
+    let words =
+        format!("#!/bin/sh\nenv | grep '^TRACE' | sort > '{}'\nexec '{program}' \"$@\"\n", told.display());
+    fs::write(&script, words).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).unwrap();
+    let [of_host, of_program] = [9, 1].map(parent);
+    place.environment.extend([
+        ("JACKFIELD_CLAUDE".to_owned(), script.to_string_lossy().into_owned()),
+        ("TRACEPARENT".to_owned(), of_host),
+        ("TRACESTATE".to_owned(), STATE.to_owned()),
+    ]);
+    let server = if whose == Whose::Running { Some(place.serve().await) } else { None };
+    place.environment.insert("TRACEPARENT".to_owned(), of_program);
+    let mut command = jackfield(["run", "hello", "--timeout", "60", "--data"]);
+    command.arg(&place.data).envs(&place.environment).current_dir(&place.sandbox.places().workspace);
+    let finished = command.output().unwrap();
+    assert!(finished.status.success(), "{finished:?}");
+    assert_eq!(fs::read_to_string(told).unwrap().lines().collect::<Vec<_>>(), as_given(1));
+    if let Some(server) = server {
+        assert!(server.stop().await.success());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cli_of_a_run_has_its_trace_without_spans_with_a_host_of_its_own() {
+    a_run_tells_its_cli_without_spans(Whose::Own).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cli_of_a_run_has_its_trace_without_spans_in_the_running_host() {
+    a_run_tells_its_cli_without_spans(Whose::Running).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
