@@ -121,11 +121,9 @@ impl Spans {
             Body::SessionStatus(status) => {
                 let model: Arc<str> = status.model.as_str().into();
                 self.model = Some(Arc::clone(&model));
-                // In its first turn the CLI tells of itself when the turn runs.
-                if let Some(turn) = self.forest.get(&Key::Turn)
-                    && turn.span.attribute(facts::MODEL).is_none()
-                {
-                    turn.say(facts::MODEL, model);
+                // In the first turn of a run the CLI tells of itself when the turn runs.
+                if let Some(turn) = self.forest.get(&Key::Turn) {
+                    turn.say_anew(facts::MODEL, model);
                 }
                 self.point(names::SYSTEM.into(), event, source, facts::status(status));
             }

@@ -240,6 +240,14 @@ impl Open {
         self.span.attributes.push((name, value.into()));
     }
 
+    /// The same in the place of what was said before.
+    pub(super) fn say_anew(&mut self, name: &'static str, value: impl Into<Value>) {
+        match self.span.attributes.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, said)) => *said = value.into(),
+            None => self.say(name, value),
+        }
+    }
+
     pub(super) fn say_all(&mut self, attributes: impl IntoIterator<Item = Attribute>) {
         self.span.attributes.extend(attributes);
     }

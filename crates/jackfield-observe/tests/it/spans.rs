@@ -237,21 +237,54 @@ fn an_edited_prompt_keeps_its_trace_unless_another_one_is_given() {
 /// Events of a session in which a turn runs.
 fn in_turn(bodies: &[serde_json::Value]) -> Vec<Event> {
     let begin = serde_json::json!({ "type": "turn_started", "trigger": "prompt" });
-    let numbered = [&begin].into_iter().chain(bodies).zip(1_u64..).map(|(body, seq)| {
+    events_of(&[&[begin], bodies].concat())
+}
+
+/// Events of a session, one at each moment.
+fn events_of(bodies: &[serde_json::Value]) -> Vec<Event> {
+    let (mut events, mut turn) = (Vec::new(), 0_u64);
+    for (body, seq) in bodies.iter().zip(1_u64..) {
         let mut event = body.clone();
-        for (name, value) in [("seq", seq), ("at", seq), ("turn", 1)] {
+        turn += u64::from(event["type"] == "turn_started");
+        for (name, value) in [("seq", seq), ("at", seq), ("turn", turn)] {
             event[name] = value.into();
         }
         event["session_id"] = "s".into();
-        codec::decode(&event.to_string()).unwrap()
-    });
-    numbered.collect()
+        events.push(codec::decode(&event.to_string()).unwrap());
+    }
+    events
 }
 
-/// What came of a span, however often it was said.
+/// What is known of a span under a name, however often it was said.
+fn said<'a>(span: &'a Span, name: &str) -> Vec<&'a Value> {
+    span.attributes.iter().filter(|(known, _)| *known == name).map(|(_, value)| value).collect()
+}
+
+/// What came of a span.
 fn outcomes(span: &Span) -> Vec<&Value> {
-    let said = span.attributes.iter().filter(|(name, _)| *name == "jackfield.outcome");
-    said.map(|(_, outcome)| outcome).collect()
+    said(span, "jackfield.outcome")
+}
+
+#[test]
+fn the_model_of_a_turn_is_that_of_its_own_run() {
+    let turns = [turn_of("one"), turn_of("two")].concat();
+    let spans = spans_of(&events_of(&turns));
+    for (span, turn) in spans.iter().filter(|span| span.name == names::PROMPT).zip(["one", "two"]) {
+        assert_eq!(said(span, "gen_ai.request.model"), [&Value::Name(turn.into())], "{span:?}");
+    }
+    assert_eq!(count(&spans, names::PROMPT), 2);
+}
+
+/// A turn that begins a run with this model.
+fn turn_of(model: &str) -> Vec<serde_json::Value> {
+    let recording = recordings::named("recordings/basic/partial_all_blocks");
+    let found = recording.events.iter().find(|event| matches!(event.body, Body::SessionStatus(_))).unwrap();
+    let mut status = serde_json::to_value(found).unwrap();
+    status["model"] = model.into();
+    let begin = serde_json::json!({ "type": "turn_started", "trigger": "prompt" });
+    let end =
+        serde_json::json!({ "type": "run_ended", "reason": "closed", "exit_code": null, "stderr_tail": "" });
+    vec![begin, status, end]
 }
 
 #[test]
