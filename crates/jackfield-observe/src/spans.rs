@@ -45,6 +45,7 @@ pub struct Spans {
     /// When the turn got its result; a failure may still be told.
     ended: Option<Timestamp>,
     model: Option<Arc<str>>,
+    /// The time of the last event; it does not go back while something is open.
     now: Timestamp,
 }
 
@@ -99,7 +100,8 @@ impl Spans {
         if self.ended.is_some() && !matches!(&event.body, Body::Error(error) if !is_of_run(error)) {
             self.settle();
         }
-        self.now = self.now.max(event.at);
+        // What is found after a crash happened before what is known already; nothing contains it.
+        self.now = if self.forest.is_empty() { event.at } else { self.now.max(event.at) };
         let (name, item, message) = match &event.body {
             Body::MessageChunk(chunk) => (names::MESSAGE, chunk.item_id, chunk.message_id.as_ref()),
             Body::Reasoning(thought) => (names::REASONING, thought.item_id, thought.message_id.as_ref()),

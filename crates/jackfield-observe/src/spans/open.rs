@@ -104,6 +104,11 @@ impl Forest {
         self.open.len()
     }
 
+    /// Whether nothing is open, and nothing can be inside of what is over.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.tasks.is_empty()
+    }
+
     /// Whether others may be inside of a span: it is open, or a call whose task goes on.
     pub(super) fn has_place(&self, key: &Key) -> bool {
         self.contains(key) || self.left(key).is_some()

@@ -275,6 +275,37 @@ fn the_model_of_a_turn_is_that_of_its_own_run() {
     assert_eq!(count(&spans, names::PROMPT), 2);
 }
 
+#[test]
+fn a_turn_that_is_found_after_a_crash_has_its_own_times() {
+    let recording = recordings::named("recordings/basic/partial_all_blocks");
+    let ended = serde_json::json!({
+        "type": "run_ended", "reason": "host_ended", "exit_code": null, "stderr_tail": "",
+    });
+    let restart = recording.events.last().unwrap().at.0 + 60_000;
+    let mut closing = events_of(&[ended]);
+    closing[0].at = Timestamp(restart);
+    let found = recording.events.iter().filter(|event| !matches!(event.body, Body::RunEnded(_)));
+    let behind = spans_of(closing.iter().chain(found.clone()));
+    assert_eq!(behind, spans_of(found));
+    let turn = behind.iter().find(|span| span.name == names::PROMPT).unwrap();
+    assert!(turn.start < turn.end && turn.end.0 < restart, "{turn:?}");
+}
+
+#[test]
+fn no_time_goes_back_in_a_turn_that_is_open() {
+    let notice = serde_json::json!({ "type": "notice", "level": "info", "text": "t" });
+    let context = serde_json::json!({
+        "type": "context_window", "context_window_size": 2, "context_window_used": 1,
+        "context_window_remaining": 1, "context_efficiency": 50.0,
+    });
+    let mut events = in_turn(&[notice, context]);
+    events[1].at = Timestamp(100);
+    let spans = spans_of(&events);
+    check(&spans, &events);
+    let point = spans.iter().find(|span| span.name == names::CONTEXT).unwrap();
+    assert_eq!((point.start, point.end), (Timestamp(100), Timestamp(100)));
+}
+
 /// A turn that begins a run with this model.
 fn turn_of(model: &str) -> Vec<serde_json::Value> {
     let recording = recordings::named("recordings/basic/partial_all_blocks");
