@@ -201,10 +201,9 @@ impl Spans {
                 self.point(names::CONTEXT.into(), event, source, facts::context(context));
             }
             Body::Complete(complete) => {
-                let figures = facts::complete(complete);
-                self.point(names::COMPLETE.into(), event, source, figures.clone());
+                self.point(names::COMPLETE.into(), event, source, facts::complete(complete));
                 if let Some(turn) = self.forest.get(&Key::Turn) {
-                    turn.say_all(figures);
+                    turn.say_all(facts::turn(complete));
                     // It has its result in spite of what its run came to.
                     turn.span.failed = None;
                     self.ended = Some(self.now);

@@ -33,34 +33,62 @@ pub(super) const DURATION: &str = "jackfield.duration_ms";
 
 /// The figures of a turn, with those of its subagents. By the conventions what was read includes what came from the
 /// cache.
+pub(super) fn turn(complete: &Complete) -> Vec<Attribute> {
+    let [fresh, output, cached, to_cache] = tokens(complete);
+    let figures = &complete.data;
+    let mut attributes: Vec<Attribute> = vec![
+        ("gen_ai.usage.input_tokens", fresh.saturating_add(cached).saturating_add(to_cache).into()),
+        ("gen_ai.usage.output_tokens", output.into()),
+        ("gen_ai.usage.cache_read.input_tokens", cached.into()),
+        ("gen_ai.usage.cache_creation.input_tokens", to_cache.into()),
+        ("jackfield.cost_usd", figures.cost_usd.into()),
+        (DURATION, figures.duration_ms.into()),
+    ];
+    attributes.extend(words(complete));
+    attributes
+}
+
+/// The same figures where the CLI tells them. None has the name that it has in the turn, so whoever adds up a trace
+/// counts nothing twice.
 pub(super) fn complete(complete: &Complete) -> Vec<Attribute> {
+    let [fresh, output, cached, to_cache] = tokens(complete);
+    let figures = &complete.data;
+    let mut attributes: Vec<Attribute> = vec![
+        ("jackfield.complete.input_tokens", fresh.into()),
+        ("jackfield.complete.output_tokens", output.into()),
+        ("jackfield.complete.cache_read_tokens", cached.into()),
+        ("jackfield.complete.cache_creation_tokens", to_cache.into()),
+        ("jackfield.complete.cost_usd", figures.cost_usd.into()),
+        ("jackfield.complete.duration_ms", figures.duration_ms.into()),
+        ("jackfield.complete.duration_api_ms", figures.duration_api_ms.into()),
+        ("jackfield.complete.requests", figures.num_turns.into()),
+    ];
+    attributes.extend(words(complete));
+    attributes
+}
+
+/// What was read and in no cache, what was written, what was read from the cache, and what was put there.
+fn tokens(complete: &Complete) -> [u64; 4] {
     let figures = &complete.data;
     let tokens = |of_model: fn(&ModelFigures) -> u64, of_turn: u64| match figures.models.as_slice() {
         [] => of_turn,
         models => models.iter().map(of_model).fold(0, u64::saturating_add),
     };
-    let fresh = tokens(|model| model.input_tokens, figures.input_tokens);
-    let cached = tokens(|model| model.cache_read_tokens, figures.cache_read_tokens);
-    let to_cache = tokens(|model| model.cache_creation_tokens, figures.cache_creation_tokens);
-    let read = fresh.saturating_add(cached).saturating_add(to_cache);
-    let mut attributes: Vec<Attribute> = vec![
-        ("gen_ai.usage.input_tokens", read.into()),
-        ("gen_ai.usage.output_tokens", tokens(|model| model.output_tokens, figures.output_tokens).into()),
-        ("gen_ai.usage.cache_read.input_tokens", cached.into()),
-        ("gen_ai.usage.cache_creation.input_tokens", to_cache.into()),
-        ("jackfield.cost_usd", figures.cost_usd.into()),
-        (DURATION, figures.duration_ms.into()),
-        ("jackfield.duration_api_ms", figures.duration_api_ms.into()),
-        ("jackfield.requests", figures.num_turns.into()),
-    ];
-    if !figures.models.is_empty() {
-        let models = figures.models.iter().map(|model| model.model.clone());
-        attributes.push(("jackfield.models", Value::Texts(models.collect())));
-    }
-    if let Some(reason) = &figures.terminal_reason {
-        attributes.push(("gen_ai.response.finish_reasons", Value::Texts(vec![reason.clone()])));
-    }
-    attributes
+    [
+        tokens(|model| model.input_tokens, figures.input_tokens),
+        tokens(|model| model.output_tokens, figures.output_tokens),
+        tokens(|model| model.cache_read_tokens, figures.cache_read_tokens),
+        tokens(|model| model.cache_creation_tokens, figures.cache_creation_tokens),
+    ]
+}
+
+/// Who has answered, and why it ended by the CLI's word; a model's own reason is another thing.
+fn words(complete: &Complete) -> impl Iterator<Item = Attribute> {
+    let figures = &complete.data;
+    let models = figures.models.iter().map(|model| model.model.clone());
+    let models = (!figures.models.is_empty()).then(|| ("jackfield.models", Value::Texts(models.collect())));
+    let reason = figures.terminal_reason.clone().map(|reason| ("jackfield.terminal_reason", reason.into()));
+    models.into_iter().chain(reason)
 }
 
 /// What the CLI says of itself.

@@ -276,6 +276,21 @@ fn the_model_of_a_turn_is_that_of_its_own_run() {
 }
 
 #[test]
+fn no_figure_of_a_turn_has_the_same_name_where_its_end_is_told() {
+    let spans: Vec<Span> =
+        recordings::all().iter().flat_map(|recording| spans_of(&recording.events)).collect();
+    let figures = |of: &str| -> BTreeSet<&str> {
+        let known = spans.iter().filter(|span| span.name == of).flat_map(|span| &span.attributes);
+        let figures = known.filter(|(_, value)| matches!(value, Value::Whole(_) | Value::Number(_)));
+        figures.map(|(name, _)| *name).collect()
+    };
+    let (turn, end) = (figures(names::PROMPT), figures(names::COMPLETE));
+    assert!(turn.is_disjoint(&end), "{turn:?} {end:?}");
+    assert!(turn.contains("gen_ai.usage.input_tokens") && turn.contains("jackfield.cost_usd"), "{turn:?}");
+    assert!(end.contains("jackfield.complete.input_tokens"), "{end:?}");
+}
+
+#[test]
 fn a_turn_that_is_found_after_a_crash_has_its_own_times() {
     let recording = recordings::named("recordings/basic/partial_all_blocks");
     let ended = serde_json::json!({

@@ -173,6 +173,12 @@ prompt complete
     assert_eq!(attribute(turn, "gen_ai.usage.output_tokens"), json!(100));
     assert!(attribute(turn, "jackfield.cost_usd").as_f64().unwrap() > 0.0);
     assert!(attribute(turn, "jackfield.duration_ms").as_u64().is_some());
+    let complete = of("streamjson.complete");
+    assert_eq!(attribute(complete, "jackfield.complete.input_tokens"), json!(400));
+    assert_eq!(attribute(complete, "jackfield.complete.output_tokens"), json!(100));
+    assert_eq!(attribute(complete, "jackfield.complete.cost_usd"), attribute(turn, "jackfield.cost_usd"));
+    let twice = complete.attributes.keys().any(|name| name.starts_with("gen_ai.usage"));
+    assert!(!twice, "who adds up a trace counts nothing twice: {complete:?}");
     assert_eq!(attribute(of("streamjson.system"), "jackfield.cli_version"), json!(version));
     assert_eq!(attribute(of("streamjson.control.permission_response"), "jackfield.by"), json!("one"));
     assert_eq!(attribute(of("streamjson.message_chunk"), "gen_ai.request.model"), model);
