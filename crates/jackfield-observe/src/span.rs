@@ -32,7 +32,9 @@ pub struct Span {
     pub attributes: Vec<Attribute>,
     /// What happened in it.
     pub events: Vec<SpanEvent>,
-    /// How much of that was left out, because there was too much of it.
+    /// How many of those are payloads.
+    pub payloads: usize,
+    /// How much was left out, because there was too much of it.
     pub events_left_out: u32,
     /// What was said in it, where that goes into spans: the texts of its events, one behind the other.
     pub said: String,

@@ -303,6 +303,7 @@ impl Spans {
             end: self.now,
             attributes,
             events,
+            payloads: 0,
             events_left_out: 0,
             said,
             failed: None,

@@ -102,6 +102,7 @@ impl Spans {
             end: now,
             attributes: known,
             events,
+            payloads: 0,
             events_left_out: 0,
             said,
             failed: None,
@@ -170,6 +171,7 @@ impl Spans {
             end: self.now,
             attributes: known,
             events,
+            payloads: 0,
             events_left_out: 0,
             said,
             failed: None,
@@ -187,7 +189,7 @@ impl Spans {
     pub(super) fn happened(&mut self, event: &Event, source: &mut dyn Source, attributes: Vec<Attribute>) {
         let Some(key) = self.scope(event) else { return };
         if let Some(Open { span, .. }) = self.forest.get(&key) {
-            if span.events.len() < HAPPENINGS {
+            if span.events.len() - span.payloads < HAPPENINGS {
                 let (name, at) = (event.body.tag(), event.at);
                 span.events.push(SpanEvent { name, at, attributes, payload: None });
             } else {

@@ -66,15 +66,18 @@ impl Payloads {
         redact: Redact,
     ) {
         let (begin, first) = (span.said.len(), span.events.len());
-        if span.events.len() < PER_SPAN
-            && let Some((line, bytes)) = source.raw()
-        {
+        // Both or none: one is there to be compared with the other.
+        if span.payloads + 2 > PER_SPAN {
+            let raw = u32::from(source.raw().is_some());
+            let text = block.map_or_else(|| source.normalized(), |item| source.text(item));
+            span.events_left_out = span.events_left_out.saturating_add(raw + u32::from(text.is_some()));
+            return;
+        }
+        if let Some((line, bytes)) = source.raw() {
             span.said.push_str(&line[..line.floor_char_boundary(self.looked_at())]);
             put(span, "raw", at, begin, bytes);
         }
-        if span.events.len() < PER_SPAN
-            && let Some(text) = block.map_or_else(|| source.normalized(), |item| source.text(item))
-        {
+        if let Some(text) = block.map_or_else(|| source.normalized(), |item| source.text(item)) {
             // A secret at its beginning must not look like the end of another word.
             span.said.push('\n');
             let from = span.said.len();
@@ -106,6 +109,7 @@ impl Payloads {
 /// Puts what was said last, from there on.
 fn put(span: &mut Span, name: &'static str, at: Timestamp, from: usize, bytes: u64) {
     let payload = Some(Payload { place: from..span.said.len(), bytes });
+    span.payloads += 1;
     span.events.push(SpanEvent { name, at, attributes: Vec::new(), payload });
 }
 
@@ -156,6 +160,7 @@ mod tests {
             end: Timestamp(1),
             attributes: Vec::new(),
             events: Vec::new(),
+            payloads: 0,
             events_left_out: 0,
             said: String::new(),
             failed: None,
@@ -202,7 +207,7 @@ mod tests {
         for _ in 0..100 {
             Payloads::default().put(&mut span, Timestamp(1), &mut ("text", "text"), None, without_key);
         }
-        assert_eq!(told(&span).len(), PER_SPAN);
+        assert_eq!((told(&span).len(), span.events_left_out), (PER_SPAN, 200 - 32));
         assert!(span.said.len() <= PER_SPAN * "text\n".len(), "nothing is held that is not told");
     }
 

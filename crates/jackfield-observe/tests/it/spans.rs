@@ -386,6 +386,21 @@ fn of_much_that_happens_in_a_span_the_rest_is_counted() {
     assert_eq!((spans[0].events.len(), spans[0].events_left_out), (64, 36));
 }
 
+#[test]
+fn what_happens_and_what_is_said_take_no_room_from_each_other() {
+    let notice = serde_json::json!({ "type": "notice", "level": "info", "text": "t" });
+    let mut machine = Spans::new(Seed(1), as_it_is, Some(Payloads::default()));
+    let (events, transcript) = (in_turn(&vec![notice; 100]), Transcript::new());
+    for event in &events {
+        machine.see(event, &mut Told("{}".to_owned(), &transcript));
+    }
+    machine.end(Timestamp(0));
+    let spans = taken(&mut machine);
+    let of = |name: &str| spans[0].events.iter().filter(|event| event.name == name).count();
+    assert_eq!((of("notice"), of("raw"), of("normalized")), (64, 16, 16));
+    assert_eq!(spans[0].events_left_out, (100 - 64) + 2 * (100 - 16));
+}
+
 fn without_echo(text: &str) -> Cow<'_, str> {
     if text.contains("echo") { text.replace("echo", "[redacted]").into() } else { text.into() }
 }

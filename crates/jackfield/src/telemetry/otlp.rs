@@ -311,11 +311,13 @@ mod tests {
                     payload: Some(Payload { place: 3..3 + length, bytes: 99_999 }),
                 },
             ],
+            payloads: 1,
             events_left_out: u32::try_from(length).unwrap(),
             said: format!("{{}}{}", "{".repeat(length + 1)),
             failed,
         };
-        let plain = Span { attributes: Vec::new(), events: Vec::new(), ..span(Parent::None, None, 0) };
+        let plain =
+            Span { attributes: Vec::new(), events: Vec::new(), payloads: 0, ..span(Parent::None, None, 0) };
         let lengths = [0, 1, 41, 42, 43, 63, 64, 126, 127, 128, 129, 4096, 16_383, 16_384, 70_000];
         let parents = [Parent::None, Parent::Ours(SpanId(1 << 63)), Parent::Remote(SpanId(1))];
         let failed = |length| (length % 2 == 0).then(|| "f".repeat(length + 1));
