@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jackfield_api::conversation::Trigger;
+use jackfield_api::permission::PermissionOutcome;
 use jackfield_api::tool::{TaskStatus, ToolStatus};
 use jackfield_api::trouble::Error;
 use jackfield_api::{Body, Event, Timestamp, TurnNumber, Uuid};
@@ -183,6 +184,9 @@ impl Spans {
                 self.open(key.clone(), names::PERMISSION.into(), event, attributes);
                 self.attach(&key, event, source);
             }
+            Body::PermissionResolved(over) if over.outcome == PermissionOutcome::Lost => {
+                self.unanswered(&Key::Question(over.pending_id), event, source, outcome(over.outcome));
+            }
             Body::PermissionResolved(over) => {
                 let mut answer = vec![(facts::OUTCOME, outcome(over.outcome).into())];
                 answer.extend(over.by.clone().map(|by| (facts::BY, by.into())));
@@ -190,11 +194,7 @@ impl Spans {
                 self.answer(&key, names::PERMISSION_ANSWER.into(), event, source, answer);
             }
             Body::PermissionCancelled(over) => {
-                let key = Key::Question(over.pending_id);
-                if let Some(open) = self.forest.get(&key) {
-                    open.say(facts::OUTCOME, "withdrawn");
-                }
-                self.close(&key);
+                self.unanswered(&Key::Question(over.pending_id), event, source, "withdrawn");
             }
             Body::Hook(hook) => self.hook(event, source, hook),
             Body::ContextWindow(context) => {

@@ -73,8 +73,14 @@ impl Spans {
                 return self.attach(&key, event, source);
             }
             HookStatus::Complete => "complete",
-            HookStatus::Error => "error",
-            HookStatus::Cancelled => "cancelled",
+            HookStatus::Error => {
+                if let Some(open) = self.forest.get(&key) {
+                    open.say(facts::ERROR, "hook_error");
+                    open.span.failed = Some("the hook failed".to_owned());
+                }
+                "error"
+            }
+            HookStatus::Cancelled => return self.unanswered(&key, event, source, "cancelled"),
         };
         let name = format!("{}{}", names::HOOK_ANSWER, facts::snake(&hook.hook_event));
         self.answer(&key, name.into(), event, source, vec![(facts::OUTCOME, outcome.into())]);
@@ -113,6 +119,21 @@ impl Spans {
             payloads.put(&mut answer, event.at, source, None, self.redact);
         }
         self.forest.finished(answer, now);
+        self.close(key);
+    }
+
+    /// Ends a request that nobody has answered.
+    pub(super) fn unanswered(
+        &mut self,
+        key: &Key,
+        event: &Event,
+        source: &mut dyn Source,
+        outcome: &'static str,
+    ) {
+        self.attach(key, event, source);
+        if let Some(open) = self.forest.get(key) {
+            open.say(facts::OUTCOME, outcome);
+        }
         self.close(key);
     }
 

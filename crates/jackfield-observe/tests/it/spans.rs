@@ -353,8 +353,53 @@ fn hooks_of_one_name_are_told_apart_and_what_they_say_begins_no_other() {
     let hooks: Vec<&Span> = spans.iter().filter(|span| span.name == names::HOOK).collect();
     let ends: Vec<_> = hooks.iter().map(|span| (span.start.0, span.end.0, outcomes(span))).collect();
     assert_eq!(ends, [(2, 5, vec![&"error".into()]), (3, 6, vec![&"complete".into()])]);
+    let failed: Vec<_> = hooks.iter().map(|span| (said(span, "error.type"), span.failed.is_some())).collect();
+    assert_eq!(failed, [(vec![&"hook_error".into()], true), (Vec::new(), false)]);
     for hook in hooks {
-        assert_eq!(spans.iter().filter(|span| span.parent == Parent::Ours(hook.span_id)).count(), 1);
+        assert_eq!(answers(&spans, hook), 1);
+    }
+}
+
+/// How many answers are inside of a request.
+fn answers(spans: &[Span], request: &Span) -> usize {
+    spans.iter().filter(|span| span.parent == Parent::Ours(request.span_id)).count()
+}
+
+#[test]
+fn where_nobody_has_answered_there_is_no_answer() {
+    let request = recordings::all().iter().flat_map(|recording| &recording.events).find_map(|event| {
+        matches!(event.body, Body::PermissionRequest(_)).then(|| serde_json::to_value(event).unwrap())
+    });
+    let request = request.unwrap();
+    let resolved = |outcome: &str| {
+        serde_json::json!({
+            "type": "permission_resolved", "pending_id": request["pending_id"], "outcome": outcome, "by": null,
+            "message": null,
+        })
+    };
+    let withdrawn =
+        serde_json::json!({ "type": "permission_cancelled", "pending_id": request["pending_id"] });
+    let hook = |status: &str| {
+        serde_json::json!({
+            "type": "hook", "hook_id": "a", "hook_event": "Stop", "hook_name": "stop", "status": status,
+            "tool_call_id": null,
+        })
+    };
+    for (asked, over, outcome, answered) in [
+        (request.clone(), resolved("allowed"), "allowed", 1),
+        (request.clone(), resolved("expired"), "expired", 1),
+        (request.clone(), resolved("lost"), "lost", 0),
+        (request.clone(), withdrawn, "withdrawn", 0),
+        (hook("running"), hook("complete"), "complete", 1),
+        (hook("running"), hook("cancelled"), "cancelled", 0),
+    ] {
+        let events = in_turn(&[asked, over]);
+        let spans = spans_of(&events);
+        check(&spans, &events);
+        let is_request = |span: &&Span| span.name == names::PERMISSION || span.name == names::HOOK;
+        let request = spans.iter().find(is_request).unwrap();
+        assert_eq!((outcomes(request), answers(&spans, request)), (vec![&outcome.into()], answered));
+        assert_eq!((request.start, request.end), (Timestamp(2), Timestamp(3)), "{outcome}");
     }
 }
 

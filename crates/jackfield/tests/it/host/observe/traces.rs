@@ -373,7 +373,6 @@ prompt failed crashed
   system
   tool_call Task error tool_error
     control.control_request.can_use_tool Write lost
-      control.permission_response lost
     tool_call Write unfinished
 ",
         )
@@ -399,7 +398,6 @@ prompt complete
   system
   tool_call Task complete
     control.control_request.can_use_tool Write lost
-      control.permission_response lost
     tool_call Write error tool_error
 ",
         )
