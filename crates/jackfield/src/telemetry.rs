@@ -37,12 +37,20 @@ pub(crate) enum ExportError {
 impl ExportError {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::NotPlain(_) => "run a collector on this machine that speaks `https` for it",
+            Self::NotPlain(_) => {
+                "run a collector on this machine that speaks `https` for it, and name it in \
+                 `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`; or set `OTEL_TRACES_EXPORTER=none` if the address is meant for \
+                 other programs"
+            }
             Self::Address { .. } => {
                 "`OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` has it; one looks like \
                  `http://127.0.0.1:4318`"
             }
-            Self::Protocol(_) => "set `OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`, mostly with port 4318",
+            Self::Protocol(_) => {
+                "set `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf` and `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, mostly \
+                 to `http://127.0.0.1:4318/v1/traces`, which are for traces alone; or `OTEL_TRACES_EXPORTER=none` if the \
+                 others are meant for other programs"
+            }
             Self::Build(_) => "look at the `OTEL_*` variables, or set `OTEL_SDK_DISABLED=true`",
         }
     }

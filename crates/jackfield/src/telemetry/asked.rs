@@ -164,6 +164,9 @@ mod tests {
             ("OTEL_TRACES_SAMPLER", "always_off"),
         ] {
             assert_eq!(of(&[ENDPOINT, (name, value)]), Ok(None), "{name}={value}");
+            // What is meant for other programs is none of its business then.
+            let grpc = ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+            assert_eq!(of(&[ENDPOINT, grpc, (name, value)]), Ok(None), "{name}={value}");
         }
         for exporters in ["otlp", "otlp,console", "console, OTLP"] {
             assert_eq!(wanted(&[("OTEL_TRACES_EXPORTER", exporters)]), wanted(&[]), "{exporters}");

@@ -246,6 +246,41 @@ async fn an_address_that_cannot_be_meant_is_refused_at_the_start() {
     }
 }
 
+/// What Claude Code's own telemetry is mostly set to.
+fn set_for_the_cli(place: &mut Place) {
+    for (name, value) in [(ENDPOINT, "http://127.0.0.1:4317"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")] {
+        place.environment.insert(name.to_owned(), value.to_owned());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_set_for_the_cli_is_refused_with_what_sets_traces_apart_from_it() {
+    let mut place = Place::demo();
+    set_for_the_cli(&mut place);
+    let said = refused(&place, &[]).await;
+    for name in [
+        "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        "OTEL_TRACES_EXPORTER=none",
+    ] {
+        assert!(said.split("\nhint: ").nth(1).unwrap().contains(name), "{name}: {said}");
+    }
+    place.environment.insert("OTEL_TRACES_EXPORTER".to_owned(), "none".to_owned());
+    assert!(place.serve().await.stop().await.success());
+
+    let mut place = Place::demo();
+    let mut collector = Collector::start().await;
+    collector.wanted_by(&mut place);
+    let endpoint = format!("{}/v1/traces", place.environment[ENDPOINT]);
+    set_for_the_cli(&mut place);
+    place.environment.insert("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT".to_owned(), endpoint);
+    place.environment.insert("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL".to_owned(), "http/protobuf".to_owned());
+    let (server, mut socket, id) = begun(&place).await;
+    socket.give(Some(&id), prompt("hello")).await.unwrap();
+    collector.until("streamjson.prompt", 1).await;
+    assert!(server.stop().await.success());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_place_for_figures_that_is_not_to_be_had_is_told_by_its_own_name() {
     let place = Place::demo();
