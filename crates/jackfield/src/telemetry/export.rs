@@ -178,6 +178,11 @@ impl Exporting {
     /// Tells the log of it, which begins later than the export.
     pub(crate) fn tell(&self) {
         tracing::info!(endpoint = %self.endpoint, "traces are exported");
+        self.tell_remarks();
+    }
+
+    /// Tells what of the environment was passed over.
+    pub(super) fn tell_remarks(&self) {
         for remark in &self.remarks {
             tracing::warn!("passed over: {remark}");
         }

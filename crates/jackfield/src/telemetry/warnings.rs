@@ -11,8 +11,8 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::ExportError;
 use super::log::Redacted;
+use super::{ExportError, Exporting};
 use crate::output::When;
 use crate::readable::page::{Page, YELLOW};
 
@@ -21,8 +21,8 @@ const HEARD: [&str; 2] = ["jackfield::telemetry", "jackfield_host::channel::watc
 /// The beginning of a terminal's line, emptied: a line of progress may stand there, which is drawn again.
 const EMPTIED: &str = "\r\u{1b}[K";
 
-/// Begins to tell, first of traces that are not exported.
-pub(crate) fn begin(refused: Option<&ExportError>) {
+/// Begins to tell, first of traces that are not exported, or not as they were asked for.
+pub(crate) fn begin(exporting: Result<Option<&Exporting>, &ExportError>) {
     let heard = Targets::new().with_targets(HEARD.map(|target| (target, LevelFilter::WARN)));
     let words = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::WARN)
@@ -33,8 +33,9 @@ pub(crate) fn begin(refused: Option<&ExportError>) {
         .with_writer(Redacted(Remarks));
     // An error only means that there is somebody already who tells.
     let _ = words.finish().with(heard).try_init();
-    if let Some(error) = refused {
-        tracing::warn!("{error}");
+    match exporting {
+        Ok(exporting) => exporting.into_iter().for_each(Exporting::tell_remarks),
+        Err(error) => tracing::warn!("{error}"),
     }
 }
 

@@ -160,7 +160,7 @@ impl Reached {
     /// Says on standard error what cannot be watched of a host of this process, from now on.
     pub(crate) fn warn(&self) {
         if let Some(own) = &self.own {
-            telemetry::begin_warnings(own.sending.as_ref().err());
+            telemetry::begin_warnings(own.sending.as_ref().map(Option::as_ref));
         }
     }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::super::client::prompt;
 use super::super::server::Place;
+use super::collector::Collector;
 use super::editor::Editor;
 use super::figures::ask;
 use super::traces::run;
@@ -33,20 +34,24 @@ async fn a_run_says_in_a_line_what_it_cannot_write_or_export_and_goes_on() {
     let mut debugs = Place::demo();
     let folder = block(&debugs);
     wants_debug_files(&mut debugs);
-    let [mut refused, mut away, mut quiet] = [Place::demo(), Place::demo(), Place::demo()];
+    let [mut refused, mut away, mut passed_over, mut quiet] = [(); 4].map(|()| Place::demo());
     exports_to(&mut refused, "https://127.0.0.1:1");
     exports_to(&mut away, "http://127.0.0.1:1");
     // It is tried again and again for so long, and all of that is over before the program gives up on it.
     away.environment.insert("OTEL_EXPORTER_OTLP_TIMEOUT".to_owned(), "100".to_owned());
     // All spans are sent together, in the end.
     away.environment.insert("OTEL_BSP_SCHEDULE_DELAY".to_owned(), "3600000".to_owned());
-    // Nobody is bothered with what is passed over.
+    let collector = Collector::start().await;
+    collector.wanted_by(&mut passed_over);
+    passed_over.environment.insert("OTEL_TRACES_SAMPLER".to_owned(), "traceidratio".to_owned());
+    // Nobody is bothered where nobody asks for traces.
     exports_to(&mut quiet, "https://127.0.0.1:1");
     quiet.environment.insert("OTEL_TRACES_SAMPLER".to_owned(), "always_off".to_owned());
     for (place, words) in [
         (&debugs, &["cannot write debug files", folder.as_str()][..]),
         (&refused, &["cannot export traces to `https://127.0.0.1:1`: only `http` is spoken"]),
         (&away, &["spans are not taken", "http://127.0.0.1:1"]),
+        (&passed_over, &["passed over: `OTEL_TRACES_SAMPLER=traceidratio`"]),
         (&quiet, &[]),
     ] {
         let finished = run(place, &[]);
