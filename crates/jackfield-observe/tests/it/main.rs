@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod figures;
+mod made_up;
 mod recordings;
 mod spans;
 mod trees;
