@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jackfield_host::redact::redact;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use thiserror::Error;
+use tracing::Dispatch;
+use tracing::dispatcher::set_global_default;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::writer::MakeWriterExt as _;
 use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::config::{Config, Format, Level};
 
@@ -48,15 +49,25 @@ pub(crate) fn begin(config: &Config, data: &Path) -> Result<(), LogError> {
     let path = data.join(LOG_FILE);
     let file = Kept::open(&path).map_err(|source| LogError { path, source })?;
     let both = Redacted(Errors).and(Redacted(Shared(Arc::new(Mutex::new(file)))));
-    let builder = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_target(false);
     // An error only means that there is one already.
-    let _ = match config.log.format {
-        Format::Text => builder.with_writer(both).finish().with(wanted(level)).try_init(),
-        Format::Json => {
-            builder.json().flatten_event(true).with_writer(both).finish().with(wanted(level)).try_init()
-        }
-    };
+    let _ = set_global_default(told(config.log.format, level, both));
     Ok(())
+}
+
+/// What takes lines as they are wanted.
+fn told<W>(format: Format, level: LevelFilter, to: W) -> Dispatch
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let builder = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_target(false);
+    // It would complain on standard error, and panics where that cannot be written to.
+    let builder = builder.log_internal_errors(false);
+    match format {
+        Format::Text => builder.with_writer(to).finish().with(wanted(level)).into(),
+        Format::Json => {
+            builder.json().flatten_event(true).with_writer(to).finish().with(wanted(level)).into()
+        }
+    }
 }
 
 /// Of libraries only what went wrong is told: a change of their state, such as a server of tools that begins or ends
@@ -93,7 +104,8 @@ impl<W: Write> Write for RedactedWriter<W> {
     }
 }
 
-/// Standard error, as far as somebody reads it: what does not fit at once is left out, and is in the file.
+/// Standard error, as far as somebody reads it: what does not fit at once is left out, and is in the file. So it is
+/// where nobody reads it any more, as of a terminal that was closed.
 #[derive(Debug, Clone, Copy)]
 struct Errors;
 
@@ -116,7 +128,8 @@ impl Write for Errors {
         let ready = poll(&mut looked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
             && looked[0].revents().contains(PollFlags::OUT);
         if ready {
-            errors.write_all(&line[..line.len().min(AT_ONCE)])?;
+            // Nobody is left to tell when standard error fails.
+            let _ = errors.write_all(&line[..line.len().min(AT_ONCE)]);
         }
         Ok(line.len())
     }

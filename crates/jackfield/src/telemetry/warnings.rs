@@ -30,6 +30,8 @@ pub(crate) fn begin(exporting: Result<Option<&Exporting>, &ExportError>) {
         .with_target(false)
         .with_level(false)
         .without_time()
+        // It would complain on standard error, and panics where that cannot be written to.
+        .log_internal_errors(false)
         .with_writer(Redacted(Remarks));
     // An error only means that there is somebody already who tells.
     let _ = words.finish().with(heard).try_init();
@@ -60,7 +62,8 @@ impl Write for Remarks {
         }
         page.line(YELLOW, &format!("jackfield: {}", String::from_utf8_lossy(line).trim_end()));
         page.take_into(&mut text);
-        errors.lock().write_all(&text)?;
+        // Nobody is left to tell when standard error fails.
+        let _ = errors.lock().write_all(&text);
         Ok(line.len())
     }
 

@@ -5,13 +5,16 @@ use std::fs;
 use jackfield_testkit::api::Reply;
 use jackfield_testkit::cli::NEWER_VERSION;
 use serde_json::json;
+use tokio::process::Command;
+use tokio::time::timeout;
 
 use super::super::client::prompt;
-use super::super::server::Place;
+use super::super::server::{PATIENCE, Place};
 use super::collector::Collector;
 use super::editor::Editor;
 use super::figures::ask;
 use super::traces::run;
+use crate::program::jackfield;
 
 /// A file stands where the folder of debug files would be.
 fn block(place: &Place) -> String {
@@ -63,6 +66,22 @@ async fn a_run_says_in_a_line_what_it_cannot_write_or_export_and_goes_on() {
             assert!(words.iter().all(|word| line.contains(word)), "{words:?}: {line}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_though_nobody_reads_what_it_would_say() {
+    let mut place = Place::demo();
+    block(&place);
+    wants_debug_files(&mut place);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = jackfield(["run", "hello", "--agent", "demo", "--timeout", "60"]);
+    command.arg("--data").arg(&place.data).envs(&place.environment);
+    command.current_dir(&place.sandbox.places().workspace).stderr(writer);
+    let child = Command::from(command).kill_on_drop(true).spawn().unwrap();
+    let finished = timeout(PATIENCE, child.wait_with_output()).await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&finished.stdout);
+    assert_eq!((finished.status.code(), said.is_empty()), (Some(0), false), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
