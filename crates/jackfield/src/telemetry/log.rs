@@ -70,11 +70,15 @@ where
     }
 }
 
-/// Of libraries only what went wrong is told: a change of their state, such as a server of tools that begins or ends
-/// with each session, is none of the host's. With TRACE everything is.
+/// Of libraries only what went wrong is told, at every level: a change of their state, such as a server of tools that
+/// begins or ends with each session, is none of the host's, and line by line they tell what was said. Nothing is told
+/// of what serves tools: for it a call that was interrupted, a tool that does not exist or a CLI that leaves has gone
+/// wrong, and it says so in the words of the model.
 fn wanted(level: LevelFilter) -> Targets {
-    let others = if level == LevelFilter::TRACE { level } else { level.min(LevelFilter::WARN) };
-    Targets::new().with_default(others).with_target("jackfield", level)
+    Targets::new()
+        .with_default(level.min(LevelFilter::WARN))
+        .with_target("rmcp", LevelFilter::OFF)
+        .with_target("jackfield", level)
 }
 
 /// Takes secrets out of each line on its way. The subscriber writes a line at once.
@@ -212,10 +216,43 @@ mod tests {
         let told = |level: LevelFilter, target: &str, of| wanted(level).would_enable(target, &of);
         assert!(told(LevelFilter::INFO, "jackfield_host::channel", Level::INFO));
         assert!(!told(LevelFilter::INFO, "jackfield_host::channel", Level::DEBUG));
-        assert!(!told(LevelFilter::DEBUG, "rmcp::service", Level::INFO));
-        assert!(told(LevelFilter::INFO, "rmcp::service", Level::WARN));
-        assert!(!told(LevelFilter::ERROR, "rmcp::service", Level::WARN));
-        assert!(told(LevelFilter::TRACE, "rmcp::service", Level::TRACE));
+        assert!(told(LevelFilter::TRACE, "jackfield_host::channel", Level::TRACE));
+        assert!(!told(LevelFilter::DEBUG, "hyper_util::server", Level::INFO));
+        assert!(told(LevelFilter::INFO, "hyper_util::server", Level::WARN));
+        assert!(!told(LevelFilter::ERROR, "hyper_util::server", Level::WARN));
+        assert!(!told(LevelFilter::TRACE, "axum::rejection", Level::TRACE));
+        assert!(!told(LevelFilter::TRACE, "rmcp::service", Level::ERROR));
+    }
+
+    #[test]
+    fn what_libraries_say_of_requests_is_in_no_log_however_loud_it_is() {
+        let levels = [
+            LevelFilter::ERROR,
+            LevelFilter::WARN,
+            LevelFilter::INFO,
+            LevelFilter::DEBUG,
+            LevelFilter::TRACE,
+        ];
+        for (level, format) in
+            levels.into_iter().flat_map(|level| [(level, Format::Text), (level, Format::Json)])
+        {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(LOG_FILE);
+            let file = Shared(Arc::new(Mutex::new(Kept::open(&path).unwrap())));
+            tracing::dispatcher::with_default(&told(format, level, file), || {
+                tracing::debug!(target: "rmcp::service", "said: received request");
+                tracing::warn!(target: "rmcp::service", "said: response error");
+                tracing::error!(target: "rmcp::service", "said: fail to response message");
+                tracing::trace!(target: "axum::rejection", "said: rejecting request");
+                tracing::error!(target: "hyper_util", "broken");
+                tracing::error!("ours");
+            });
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(
+                !text.contains("said") && text.contains("broken") && text.contains("ours"),
+                "{level} {text}"
+            );
+        }
     }
 
     #[test]
