@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use jackfield_api::LineNumber;
+use jackfield_api::lines::KeptLine;
+use jackfield_api::{LineNumber, Seq};
 use jackfield_client::{Client, ClientError};
 use jackfield_host::store::SessionQuery;
 use serde_json::{Map, Value, json};
@@ -52,19 +53,26 @@ async fn of_running(data: &Path) -> Result<Option<Told>, ClientError> {
     for session in host.sessions(query).await?.sessions {
         let id = session.session_id;
         let lines = match host.lines(&id, LineNumber(0)).await {
-            Ok(kept) => {
-                let last = &kept.lines[kept.lines.len().saturating_sub(LINES)..];
-                let shown = last.iter().map(|line| {
-                    let text = cut(&pieces::without(&line.text));
-                    json!({ "at": line.at, "direction": line.direction, "text": text })
-                });
-                shown.collect()
-            }
+            Ok(kept) => last(&kept.lines, session.seq),
             Err(error) => Value::String(format!("not known: {error}")),
         };
         journal.insert(id.to_string(), lines);
     }
     Ok(Some(Told { host: "running".to_owned(), figures, journal: Value::Object(journal) }))
+}
+
+/// The last lines of a session in which so much has happened.
+fn last(lines: &[KeptLine], seq: Seq) -> Value {
+    // The host keeps them with what it has of a session in memory, and there is none of it where nobody wanted it for
+    // a while, or since the host was started again.
+    if lines.is_empty() && seq > Seq(0) {
+        return Value::String("not known: not kept since it was put away".to_owned());
+    }
+    let shown = lines[lines.len().saturating_sub(LINES)..].iter().map(|line| {
+        let text = cut(&pieces::without(&line.text));
+        json!({ "at": line.at, "direction": line.direction, "text": text })
+    });
+    shown.collect()
 }
 
 /// What tells of drift and trouble in a page of figures.
@@ -85,6 +93,12 @@ fn drift(page: Option<&str>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_session_in_which_something_happened_it_is_never_said_that_no_line_passed() {
+        assert_eq!(last(&[], Seq(0)), json!([]));
+        assert_eq!(last(&[], Seq(1)), json!("not known: not kept since it was put away"));
+    }
 
     #[test]
     fn what_is_not_counted_does_not_look_like_none() {

@@ -103,6 +103,27 @@ async fn after_a_crash_the_last_events_are_in_it_and_the_store_is_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn that_the_lines_of_a_session_are_not_kept_any_more_is_said() {
+    let place = Place::demo();
+    let server = place.serve().await;
+    let mut socket = place.client("one").await;
+    let id = socket.create(place.create()).await;
+    socket.follow(&id).await;
+    socket.give(Some(&id), prompt("hello")).await.unwrap();
+    socket.completed(&id).await;
+    let of_session = |bundle: &Value, part: &str| bundle[part][id.as_str()].clone();
+    assert!(of_session(&written(&place, "kept.json"), "journal").as_array().unwrap().len() > 3);
+    assert!(server.stop().await.success());
+    // As when nobody has wanted it for a while.
+    let server = place.serve().await;
+    let bundle = written(&place, "away.json");
+    assert_eq!(bundle["drift"]["host"], "running");
+    assert_eq!(of_session(&bundle, "journal"), "not known: not kept since it was put away");
+    assert!(of_session(&bundle, "events").as_array().unwrap().len() > 3, "{}", bundle["events"]);
+    assert!(server.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn where_nothing_is_counted_it_does_not_say_that_there_was_nothing() {
     let mut place = Place::demo();
     let config = place.sandbox.places().temporary.join("config.toml");
