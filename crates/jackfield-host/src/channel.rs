@@ -11,6 +11,7 @@ pub(crate) mod run;
 #[cfg(test)]
 mod simulation;
 pub(crate) mod summary;
+pub(crate) mod switches;
 mod task;
 pub(crate) mod watcher;
 

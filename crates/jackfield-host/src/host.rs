@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::channel::switches::Switches;
 use crate::channel::{Channel, Ending, reject};
 use crate::feed::{Feed, Watching};
 use crate::observe::{Counting, Figures};
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     /// What is counted, where that is switched on.
     pub(crate) figures: Option<Arc<Figures>>,
+    pub(crate) switches: Switches,
     answers: Answers,
     order: Order,
 }
@@ -70,6 +72,7 @@ impl Host {
             rules,
             registry: Registry::default(),
             figures,
+            switches: Switches::default(),
             answers: Answers::default(),
             order: Order::default(),
         });

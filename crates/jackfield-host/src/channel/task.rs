@@ -183,7 +183,7 @@ impl Task {
         Self {
             shared: Arc::clone(shared),
             published: Arc::new(Published::new(&id, last)),
-            watcher: Arc::new(Watcher::new(observe, &id)),
+            watcher: Arc::new(Watcher::new(observe, &id, shared.switches.of(&id))),
             observed: Observed::new(observe, shared.figures.as_ref()),
             lines,
             book,

@@ -13,6 +13,7 @@ use std::time::Duration;
 use jackfield_api::SessionId;
 use jackfield_sdk::{Journal, Passed};
 
+use super::switches::Switch;
 use crate::debug_files::{self, DebugFile, Kind, Taken};
 use crate::observe::{DebugOf, Observe};
 
@@ -32,7 +33,7 @@ pub(crate) struct Watcher {
 struct Files {
     session: SessionId,
     folder: Option<PathBuf>,
-    on: AtomicBool,
+    on: Switch,
     /// Each has its own lock: the session's task and the SDK's do not wait for each other.
     raw: Mutex<Written>,
     normalized: Mutex<Written>,
@@ -48,12 +49,14 @@ struct Written {
 }
 
 impl Watcher {
-    pub(crate) fn new(observe: &Observe, session: &SessionId) -> Self {
+    /// With the switch of the session, if somebody has used it.
+    pub(crate) fn new(observe: &Observe, session: &SessionId, used: Option<Switch>) -> Self {
+        let by_configuration = observe.debug == DebugOf::Everybody && observe.debug_folder.is_some();
         let files = Files {
             session: session.clone(),
             folder: observe.debug_folder.clone(),
             // They are opened with the first line.
-            on: AtomicBool::new(observe.debug == DebugOf::Everybody && observe.debug_folder.is_some()),
+            on: used.unwrap_or_else(|| Arc::new(AtomicBool::new(by_configuration))),
             raw: Mutex::default(),
             normalized: Mutex::default(),
         };
@@ -63,6 +66,11 @@ impl Watcher {
     /// Whether debug files are written.
     pub(crate) fn debugs(&self) -> bool {
         self.files.on.load(Ordering::Relaxed)
+    }
+
+    /// What says whether they are, and still does when this is gone.
+    pub(crate) fn switch(&self) -> Switch {
+        Arc::clone(&self.files.on)
     }
 
     /// Begins the debug files, if they can be written.
@@ -230,7 +238,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let debug_folder = Some(folder.path().to_owned());
         let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
-        let watcher = Watcher::new(&observe, &SessionId::from("s"));
+        let watcher = Watcher::new(&observe, &SessionId::from("s"), None);
         let path = folder.path().join("normalized-streamjson-s.jsonl");
         let written = || usize::try_from(std::fs::metadata(&path).unwrap().len()).unwrap();
         let lines = "x\n".repeat(PIECE / 20);
@@ -251,8 +259,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let debug_folder = Some(folder.path().to_owned());
         let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
-        let watcher = Watcher::new(&observe, &SessionId::from("s"));
-        watcher.events(&mut b"one\n".to_vec());
+        let watcher = Watcher::new(&observe, &SessionId::from("s"), None);
+        watcher.events(&mut b"one
+".to_vec());
         watcher.end();
         // Behind the look at the flag, where the lock is had at last.
         let mut written = watcher.files.lock(Kind::Normalized);
@@ -267,7 +276,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let debug_folder = Some(folder.path().to_owned());
         let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
-        let watcher = Watcher::new(&observe, &SessionId::from("s"));
+        let watcher = Watcher::new(&observe, &SessionId::from("s"), None);
         let count = || std::fs::read_dir(folder.path()).unwrap().count();
         watcher.events(&mut b"one\n".to_vec());
         watcher.passed(&mut Passed::all_said(b"one\n".to_vec()));
@@ -277,7 +286,7 @@ mod tests {
         watcher.passed(&mut Passed::all_said(b"two\n".to_vec()));
         assert!(watcher.begin().is_err() && !watcher.debugs());
         assert_eq!(count(), 0);
-        Watcher::new(&Observe::default(), &SessionId::from("s")).remove().unwrap();
+        Watcher::new(&Observe::default(), &SessionId::from("s"), None).remove().unwrap();
     }
 
     #[test]
@@ -286,7 +295,7 @@ mod tests {
         let debug_folder = Some(folder.path().to_owned());
         let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
         let id = SessionId::from("s");
-        let (watcher, mut outbox) = (Watcher::new(&observe, &id), Outbox::new(id.clone(), Seq(0)));
+        let (watcher, mut outbox) = (Watcher::new(&observe, &id, None), Outbox::new(id.clone(), Seq(0)));
         let key = format!("sk-ant-{}", "abcdefgh".repeat(4));
         let mut seq = 0;
         for batch in 0..40_u64 {

@@ -191,6 +191,7 @@ impl Host {
         })?;
         self.shared.store.delete(id).await.map_err(unreadable)?;
         self.shared.registry.remove(id).await;
+        self.shared.switches.forget(id);
         channel.published.delete();
         self.shared.feed.delete(id);
         Ok(Reply::Done(Done {}))

@@ -74,9 +74,10 @@ impl Host {
         Ok(DebugState { debug: self.channel(id).await?.watcher.debugs() })
     }
 
-    /// Begins or ends a session's debug files. They are not begun where they cannot be written.
+    /// Begins or ends a session's debug files, until the host ends. They are not begun where they cannot be written.
     pub async fn set_debug(&self, id: &SessionId, wanted: DebugState) -> Result<DebugState, Rejection> {
         let channel = self.channel(id).await?;
+        self.shared.switches.keep(id, channel.watcher.switch());
         if wanted.debug {
             let begun = channel.watcher.begin();
             let cannot = |error| reject(RejectionCode::NotNow, format!("cannot write debug files: {error}"));
@@ -113,9 +114,10 @@ fn whole(count: usize) -> u64 {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::sync::Arc;
     use std::time::Duration;
 
-    use jackfield_api::command::{Close, Command, Content, CreateSession, Prompt, Reply};
+    use jackfield_api::command::{Close, Command, Content, CreateSession, Delete, Prompt, Reply};
     use jackfield_api::session::Priority;
     use jackfield_api::socket::Scope;
     use jackfield_testkit::api::{Reply as ApiReply, Scenario, ScriptedApi};
@@ -124,6 +126,7 @@ mod tests {
 
     use super::*;
     use crate::client::Client;
+    use crate::observe::{DebugOf, Observe};
     use crate::settings::Settings;
 
     /// What hangs must not hang the tests.
@@ -167,5 +170,40 @@ mod tests {
             assert!(host.processes().await.is_empty());
         }
         host.close().await;
+    }
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_switch_of_a_session_holds_when_it_was_put_away_and_goes_when_it_is_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, debug) in [("nobody", DebugOf::Nobody), ("everybody", DebugOf::Everybody)] {
+            let mut settings = Settings::new(folder.path().join(name));
+            settings.claude = Some(folder.path().join("no-claude"));
+            settings.observe =
+                Observe { debug, debug_folder: Some(folder.path().into()), ..Observe::default() };
+            let host = Host::open(settings).await.unwrap();
+            let client = Client::new("tester", Scope::Admin);
+            let create = Command::from(CreateSession::new(folder.path().to_string_lossy()));
+            let created = host.command_here(&client, None, create).await.unwrap();
+            let Reply::Created(created) = created else { panic!("not created: {created:?}") };
+            let id = created.session_id;
+            let put_away = async || {
+                let before = host.channel(&id).await.unwrap();
+                host.shared.registry.remove(&id).await;
+                let now = host.channel(&id).await.unwrap();
+                assert!(!Arc::ptr_eq(&before.watcher, &now.watcher), "it was not loaded again");
+            };
+            let by_configuration = DebugState { debug: debug == DebugOf::Everybody };
+            assert_eq!(host.debug(&id).await.unwrap(), by_configuration);
+            put_away().await;
+            assert_eq!(host.debug(&id).await.unwrap(), by_configuration, "nobody has said anything");
+            for debug in [true, false, true] {
+                let wanted = DebugState { debug };
+                assert_eq!(host.set_debug(&id, wanted).await.unwrap(), wanted);
+                put_away().await;
+                assert_eq!(host.debug(&id).await.unwrap(), wanted);
+            }
+            host.command_here(&client, Some(id.clone()), Command::from(Delete {})).await.unwrap();
+            assert!(host.shared.switches.of(&id).is_none());
+            host.close().await;
+        }
     }
 }
