@@ -48,6 +48,9 @@ pub(crate) fn event(event: &Event) {
         Body::PermissionResolved(over) => {
             tracing::info!(%session, seq, question = over.pending_id.0, outcome = ?over.outcome, "question answered");
         }
+        Body::PermissionCancelled(over) => {
+            tracing::info!(%session, seq, question = over.pending_id.0, "question withdrawn");
+        }
         Body::ApiRetry(retry) => {
             tracing::debug!(%session, seq, attempt = retry.attempt, status = retry.status, "the API is asked again");
         }
@@ -146,6 +149,11 @@ mod tests {
                 Level::DEBUG,
             ),
             (json!({ "type": "mode_changed", "permission_mode": "plan" }), Level::INFO),
+            (
+                json!({ "type": "permission_resolved", "pending_id": 1, "outcome": "denied", "by": "b", "message": null }),
+                Level::INFO,
+            ),
+            (json!({ "type": "permission_cancelled", "pending_id": 1 }), Level::INFO),
             (ended("closed"), Level::INFO),
             (ended("killed"), Level::INFO),
             (ended("crashed"), Level::WARN),
