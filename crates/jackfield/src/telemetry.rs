@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use crate::config::Config;
 pub(crate) use export::Exporting;
-pub(crate) use log::{LOG_FILE, LogError, begin as begin_log};
+pub(crate) use log::{LOG_ASIDE, LOG_FILE, LogError, begin as begin_log};
 pub(crate) use warnings::begin as begin_warnings;
 
 /// Why nothing can be exported as the environment asks.

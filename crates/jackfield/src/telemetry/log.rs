@@ -25,6 +25,8 @@ use crate::config::{Config, Format, Level};
 
 /// The log's file in the data folder.
 pub(crate) const LOG_FILE: &str = "jackfield.log";
+/// What was put aside of it.
+pub(crate) const LOG_ASIDE: &str = "jackfield.log.1";
 /// How large it may get before it is put aside; one that was put aside before is gone then.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
@@ -187,7 +189,7 @@ impl Kept {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         let bytes = u64::try_from(line.len()).unwrap_or(u64::MAX);
         if self.written > 0 && self.written.saturating_add(bytes) > LARGEST {
-            fs::rename(&self.path, self.path.with_extension("log.1"))?;
+            fs::rename(&self.path, self.path.with_file_name(LOG_ASIDE))?;
             *self = Self::open(&self.path)?;
         }
         self.written += bytes;
@@ -264,6 +266,6 @@ mod tests {
         kept.written = LARGEST;
         kept.line(b"second\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "second\n");
-        assert_eq!(fs::read_to_string(folder.path().join("jackfield.log.1")).unwrap(), "first\n");
+        assert_eq!(fs::read_to_string(folder.path().join(LOG_ASIDE)).unwrap(), "first\n");
     }
 }

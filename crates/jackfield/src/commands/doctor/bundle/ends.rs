@@ -12,15 +12,30 @@ use jackfield_host::redact::LineByLine;
 use serde_json::{Map, Value};
 
 use super::{LINE, LINES, SESSIONS, cut, pieces};
-use crate::telemetry::LOG_FILE;
+use crate::telemetry::{LOG_ASIDE, LOG_FILE};
 
 /// How many lines of the log there are.
 const LOG_LINES: usize = 500;
 
-/// The end of the log in a data folder.
+/// The end of the log in a data folder, also where most of it was just put aside.
 pub(super) fn log(data: &Path) -> Value {
+    let mut secrets = LineByLine::default();
     // Nothing of it was said by anybody.
-    Value::Array(last_lines(&data.join(LOG_FILE), LOG_LINES, |line| Cow::Borrowed(line)))
+    let mut end =
+        |name: &str| last_lines(&data.join(name), LOG_LINES, &mut secrets, |line| Cow::Borrowed(line));
+    let (aside, end) = (end(LOG_ASIDE), end(LOG_FILE));
+    // What is before lines that are not there is not before those that are.
+    let missing = if end.is_whole { LOG_LINES.saturating_sub(end.lines.len()) } else { 0 };
+    let unwanted = aside.lines.len().saturating_sub(missing);
+    Value::Array(aside.lines.into_iter().skip(unwanted).chain(end.lines).collect())
+}
+
+/// The end of a text file.
+#[derive(Debug, Default, PartialEq)]
+struct End {
+    lines: Vec<Value>,
+    /// Whether nothing is before them.
+    is_whole: bool,
 }
 
 /// The ends of the debug files in a data folder.
@@ -38,13 +53,14 @@ pub(super) fn debug_files(data: &Path) -> Value {
     let newest = files.into_iter().rev().take(usize::try_from(SESSIONS).unwrap_or(usize::MAX) * 2);
     let named = newest.filter_map(|(_, path)| {
         let name = path.file_name()?.to_string_lossy().into_owned();
-        Some((name, Value::Array(last_lines(&path, LINES, pieces::without))))
+        let end = last_lines(&path, LINES, &mut LineByLine::default(), pieces::without);
+        Some((name, Value::Array(end.lines)))
     });
     Value::Object(named.collect())
 }
 
 /// The last lines of a text file, and of each what may be shown.
-fn last_lines(path: &Path, count: usize, shown: fn(&str) -> Cow<'_, str>) -> Vec<Value> {
+fn last_lines(path: &Path, count: usize, secrets: &mut LineByLine, shown: fn(&str) -> Cow<'_, str>) -> End {
     let room = u64::try_from(count.saturating_mul(LINE)).unwrap_or(u64::MAX);
     let read = || -> io::Result<Vec<u8>> {
         let mut file = fs::File::open(path)?;
@@ -58,11 +74,12 @@ fn last_lines(path: &Path, count: usize, shown: fn(&str) -> Cow<'_, str>) -> Vec
     let bytes = read().unwrap_or_default();
     let whole = u64::try_from(bytes.len()).unwrap_or(u64::MAX) < room;
     let text = String::from_utf8_lossy(&bytes);
-    let mut secrets = LineByLine::default();
     // The first line may be the end of one.
     let lines = text.lines().skip(usize::from(!whole)).map(|line| secrets.redact(line));
     let lines: Vec<Cow<'_, str>> = lines.collect();
-    lines[lines.len().saturating_sub(count)..].iter().map(|line| Value::String(cut(&shown(line)))).collect()
+    let first = lines.len().saturating_sub(count);
+    let last = lines[first..].iter().map(|line| Value::String(cut(&shown(line))));
+    End { lines: last.collect(), is_whole: whole && first == 0 }
 }
 
 #[cfg(test)]
@@ -78,10 +95,39 @@ mod tests {
         let lines: Vec<String> =
             (0..10_000).map(|number| format!("line {number} {}\n", "x".repeat(100))).collect();
         fs::write(&path, lines.concat()).unwrap();
-        let last = last_lines(&path, 3, pieces::without);
-        assert_eq!(last.len(), 3);
-        assert!(last[2].as_str().unwrap().starts_with("line 9999 "), "{last:?}");
-        assert_eq!(last_lines(&folder.path().join("nothing"), 3, pieces::without), Vec::<Value>::new());
+        let last = |path: &Path| last_lines(path, 3, &mut LineByLine::default(), pieces::without);
+        let End { lines, is_whole } = last(&path);
+        assert_eq!((lines.len(), is_whole), (3, false));
+        assert!(lines[2].as_str().unwrap().starts_with("line 9999 "), "{lines:?}");
+        assert_eq!(last(&folder.path().join("nothing")), End { lines: Vec::new(), is_whole: true });
+    }
+
+    #[test]
+    fn right_after_the_log_was_put_aside_its_last_lines_are_those_before_that_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, lines: std::ops::Range<usize>, length: usize| {
+            let lines: Vec<String> = lines.map(|line| format!("{line} {}\n", "x".repeat(length))).collect();
+            fs::write(folder.path().join(name), lines.concat()).unwrap();
+        };
+        let shown = || -> Vec<usize> {
+            let log = log(folder.path());
+            let number = |line: &Value| line.as_str().unwrap().split(' ').next().unwrap().parse().unwrap();
+            log.as_array().unwrap().iter().map(number).collect()
+        };
+        write(LOG_ASIDE, 0..10_000, 10);
+        assert_eq!(shown(), (9_500..10_000).collect::<Vec<_>>(), "nothing was written since");
+        write(LOG_FILE, 10_000..10_003, 10);
+        assert_eq!(shown(), (9_503..10_003).collect::<Vec<_>>());
+        write(LOG_FILE, 10_000..10_700, 10);
+        assert_eq!(shown(), (10_200..10_700).collect::<Vec<_>>());
+        // So long are the lines that they do not all fit: what was put aside is not right before them.
+        write(LOG_FILE, 10_000..10_700, LINE * 2);
+        let shown = shown();
+        assert!(shown.len() > 100 && shown.len() < LOG_LINES, "{}", shown.len());
+        assert_eq!(shown, (10_700 - shown.len()..10_700).collect::<Vec<_>>());
+        fs::remove_file(folder.path().join(LOG_ASIDE)).unwrap();
+        write(LOG_FILE, 0..2, 10);
+        assert_eq!(log(folder.path()).as_array().unwrap().len(), 2);
     }
 
     #[test]
@@ -96,7 +142,7 @@ mod tests {
         )
         .unwrap();
         // Its beginning is not among the lines that are shown.
-        let last = last_lines(&path, 4, |line| Cow::Borrowed(line));
-        assert_eq!(last, ["[redacted]", "[redacted]", &format!("{end} KEY-----"), "behind"]);
+        let last = last_lines(&path, 4, &mut LineByLine::default(), |line| Cow::Borrowed(line));
+        assert_eq!(last.lines, ["[redacted]", "[redacted]", &format!("{end} KEY-----"), "behind"]);
     }
 }
