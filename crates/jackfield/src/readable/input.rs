@@ -1,4 +1,4 @@
-//! The whole of what a tool would run with, for whoever is asked on the terminal.
+//! The whole of what a tool would run with, or a dialog would show, for whoever is asked on the terminal.
 //!
 //! A title says what it is about; an answer depends on more. Pure: a question in, text out. The one rule it keeps:
 //! nothing is cut and nothing is left out but a shell's command, which stands above it already.
@@ -15,7 +15,7 @@ const MARGIN: usize = 4;
 /// What a file's content goes and comes in. How long it is is up to the file.
 const CONTENTS: [&str; 5] = ["content", "old_string", "new_string", "new_source", "edits"];
 
-/// Shows the input of the tool that is asked about, member by member.
+/// Shows the input of the tool that is asked about, or what a dialog has to show, member by member.
 pub(crate) fn show(request: &PermissionRequest, page: &mut Page) {
     put(request, |_| true, page);
 }
@@ -31,7 +31,14 @@ pub(crate) fn show_apart(request: &PermissionRequest, page: &mut Page, contents:
 
 /// Shows those members that are wanted. What has no members is one that has no name.
 fn put(request: &PermissionRequest, is_wanted: impl Fn(&str) -> bool, page: &mut Page) {
-    let Some(input) = request.input.as_ref().filter(|_| request.kind == PermissionKind::Tool) else { return };
+    // A question and a plan are told in other words, where they can be read.
+    let is_shown = match request.kind {
+        PermissionKind::Tool | PermissionKind::Dialog => true,
+        PermissionKind::Question => request.questions.is_empty(),
+        PermissionKind::Plan => request.plan.is_none(),
+        PermissionKind::Elicitation => false,
+    };
+    let Some(input) = request.input.as_ref().filter(|_| is_shown) else { return };
     let members: Map<String, Value> = match serde_json::from_str(input.get()) {
         Ok(members) => members,
         // What is no object, or no text as we read it, is shown as it is.
@@ -70,6 +77,17 @@ mod tests {
     use crate::readable::Colours;
 
     fn shown(input: &Value, command: Option<&str>) -> String {
+        shown_of(&request(input, command))
+    }
+
+    fn shown_of(request: &PermissionRequest) -> String {
+        let (mut page, mut out) = (Page::new(Colours::Off), Vec::new());
+        show(request, &mut page);
+        page.take_into(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn request(input: &Value, command: Option<&str>) -> PermissionRequest {
         let shell = |command: &str| ShellExec {
             command: command.to_owned(),
             work_dir: None,
@@ -78,7 +96,7 @@ mod tests {
             background: false,
             output: None,
         };
-        let request = PermissionRequest {
+        PermissionRequest {
             pending_id: PendingId(7),
             kind: PermissionKind::Tool,
             tool_call_id: None,
@@ -92,11 +110,19 @@ mod tests {
             plan: None,
             message: None,
             schema: None,
-        };
-        let (mut page, mut out) = (Page::new(Colours::Off), Vec::new());
-        show(&request, &mut page);
-        page.take_into(&mut out);
-        String::from_utf8(out).unwrap()
+        }
+    }
+
+    #[test]
+    fn what_no_other_words_tell_is_shown_whatever_is_asked() {
+        let of = |kind| PermissionRequest { kind, ..request(&json!({ "text": "all of it" }), None) };
+        for kind in
+            [PermissionKind::Tool, PermissionKind::Dialog, PermissionKind::Question, PermissionKind::Plan]
+        {
+            assert_eq!(shown_of(&of(kind)), "  text: all of it\n", "{kind:?}");
+        }
+        let plan = PermissionRequest { plan: Some("all of it".to_owned()), ..of(PermissionKind::Plan) };
+        assert_eq!(shown_of(&plan), "");
     }
 
     #[test]

@@ -27,7 +27,7 @@ enum Step {
     Verdict,
     /// The input to run with.
     Input,
-    /// What a form is filled in with.
+    /// What a form is filled in with, or a dialog ends with.
     Form,
     /// This one of the model's questions.
     Question(usize),
@@ -46,7 +46,8 @@ impl Dialog {
     pub(super) fn new(request: PermissionRequest) -> Self {
         let step = match request.kind {
             PermissionKind::Question if !request.questions.is_empty() => Step::Question(0),
-            PermissionKind::Elicitation => Step::Form,
+            // A mere yes to a dialog would be an answer that nobody has chosen.
+            PermissionKind::Elicitation | PermissionKind::Dialog => Step::Form,
             _ => Step::Verdict,
         };
         Self { request, step, answers: Answers::default() }
@@ -63,6 +64,9 @@ impl Dialog {
             }
             Step::Verdict => "[y]es, [n]o, or say what to change: ".to_owned(),
             Step::Input => "the new input, as JSON (nothing leaves it as it is): ".to_owned(),
+            Step::Form if self.request.kind == PermissionKind::Dialog => {
+                "what the dialog ends with, as JSON, or [n]o: ".to_owned()
+            }
             Step::Form => "the form, as JSON, or [n]o: ".to_owned(),
             Step::Question(at) => {
                 let Some(question) = self.request.questions.get(at) else { return String::new() };
@@ -308,11 +312,16 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_filled_in_or_refused() {
-        let form = || Dialog::new(request(PermissionKind::Elicitation));
-        assert_eq!(form().hear(Some("n")), deny(NO));
-        assert!(matches!(form().hear(Some("Atlantis")), Heard::More(_)));
-        let Verdict::Allow(allowed) = answer(form().hear(Some("{\"place\":\"here\"}"))) else { panic!() };
-        assert_eq!(allowed.input.unwrap().get(), "{\"place\":\"here\"}");
+    fn a_form_or_a_dialog_is_filled_in_or_refused() {
+        for kind in [PermissionKind::Elicitation, PermissionKind::Dialog] {
+            let form = || Dialog::new(request(kind));
+            assert_eq!(form().hear(Some("n")), deny(NO));
+            for none in ["Atlantis", "y", "yes", "a", "e"] {
+                assert!(matches!(form().hear(Some(none)), Heard::More(_)), "{none}");
+            }
+            assert!(form().ask().contains("as JSON, or [n]o"));
+            let Verdict::Allow(allowed) = answer(form().hear(Some("{\"place\":\"here\"}"))) else { panic!() };
+            assert_eq!(allowed.input.unwrap().get(), "{\"place\":\"here\"}");
+        }
     }
 }

@@ -47,6 +47,10 @@ impl Answering {
             (KeyCode::Char('a'), PermissionKind::Elicitation, _) => {
                 Heard::Not("a form is for the page; d declines it")
             }
+            // Its answer is a value that only it knows.
+            (KeyCode::Char('a'), PermissionKind::Dialog, _) => {
+                Heard::Not("a dialog is for the page; d declines it")
+            }
             (KeyCode::Char('a'), ..) => Heard::Verdict(Verdict::Allow(Allow::default())),
             (KeyCode::Enter, _, Some(question)) if question.multi_select => {
                 let ticked = std::mem::take(&mut self.ticked);
@@ -179,10 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn tools_and_plans_are_allowed_and_a_form_is_only_declined() {
-        for (kind, is_allowed) in
-            [(PermissionKind::Tool, true), (PermissionKind::Plan, true), (PermissionKind::Elicitation, false)]
-        {
+    fn tools_and_plans_are_allowed_and_a_form_or_a_dialog_is_only_declined() {
+        for (kind, is_allowed) in [
+            (PermissionKind::Tool, true),
+            (PermissionKind::Plan, true),
+            (PermissionKind::Elicitation, false),
+            (PermissionKind::Dialog, false),
+        ] {
             let request = PermissionRequest { kind, ..request() };
             let heard = Answering::default().hear(&request, KeyCode::Char('a'));
             assert_eq!(heard == Heard::Verdict(Verdict::Allow(Allow::default())), is_allowed, "{heard:?}");

@@ -319,6 +319,14 @@ fn whatever_the_size_the_whole_question_is_on_the_screen_or_it_is_not_answered()
         questions: vec![serde_json::from_value(several).unwrap()],
         ..request()
     };
+    let payload = "everything that this would send to others ".repeat(5);
+    let dialog = PermissionRequest {
+        kind: PermissionKind::Dialog,
+        tool_title: "dialog: pick".to_owned(),
+        message: Some("pick".to_owned()),
+        input: Some(Json::of(&json!({ "text": payload, "danger": true }))),
+        ..request()
+    };
     let requests = [
         (shell(&command), vec![command.as_str(), "dangerouslyDisableSandbox"]),
         (shell(&wide), vec![wide.as_str()]),
@@ -336,6 +344,7 @@ fn whatever_the_size_the_whole_question_is_on_the_screen_or_it_is_not_answered()
                 "quite sure about that?1[ ] The first: which is long enough to need some room2[ ] The other",
             ],
         ),
+        (dialog, vec!["the CLI asks dialog: pick", payload.as_str(), "danger: true"]),
         (request(), vec!["may this run? Write a.txt"]),
     ];
     for (request, parts) in requests {
