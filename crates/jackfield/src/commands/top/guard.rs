@@ -1,7 +1,8 @@
 //! What is on the screen of a question and since when, and so whether a key can mean it.
 //!
 //! Plain values: what was drawn and when keys were pressed are told. The one rule it keeps: an answer is to something
-//! that stood on the screen, all of it and unchanged, for as long as it takes to see it.
+//! that stood on the screen, all of it and unchanged, for as long as it takes to see it; and a session that nobody has
+//! chosen is interrupted by nobody.
 
 use std::time::{Duration, Instant};
 
@@ -41,10 +42,19 @@ pub(super) enum Judged {
     TooEarly,
 }
 
-/// Watches over answers.
+/// A session is chosen that nobody has chosen: the first, or the one in the place of one that is gone.
+#[derive(Debug, Clone, Copy)]
+enum Jump {
+    /// It is not on the screen yet.
+    Unseen,
+    SeenSince(Instant),
+}
+
+/// Watches over answers and interruptions.
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     on_screen: Option<(OnScreen, Instant)>,
+    jump: Option<Jump>,
     /// Whether a key came too early, which is told until it would not be any more.
     is_early: bool,
 }
@@ -52,8 +62,33 @@ pub(super) struct Guard {
 impl Guard {
     /// This is on the screen now.
     pub(super) fn drawn(&mut self, on_screen: Option<OnScreen>, at: Instant) {
+        if let Some(Jump::Unseen) = self.jump {
+            self.jump = Some(Jump::SeenSince(at));
+        }
         if self.on_screen.as_ref().map(|(before, _)| before) != on_screen.as_ref() {
-            *self = Self { on_screen: on_screen.map(|now| (now, at)), is_early: false };
+            *self = Self { on_screen: on_screen.map(|now| (now, at)), is_early: false, jump: self.jump };
+        }
+    }
+
+    /// A session is chosen that nobody has chosen.
+    pub(super) fn jumped(&mut self) {
+        self.jump = Some(Jump::Unseen);
+    }
+
+    /// Whether a key that was pressed then can mean the session that is chosen. One that cannot begins the wait anew,
+    /// as with answers; and so it is whatever was chosen since, for that was counted from a place that nobody knew of.
+    pub(super) fn is_chosen(&mut self, at: Instant) -> bool {
+        match &mut self.jump {
+            None => true,
+            Some(Jump::Unseen) => false,
+            Some(Jump::SeenSince(since)) if at.saturating_duration_since(*since) < SETTLED => {
+                *since = at.max(*since);
+                false
+            }
+            Some(Jump::SeenSince(_)) => {
+                self.jump = None;
+                true
+            }
         }
     }
 

@@ -167,6 +167,7 @@ impl Model {
         let is_there = self.chosen.as_ref().is_some_and(|id| self.rows.iter().any(|row| row.id == *id));
         if !is_there {
             self.chosen = self.rows.first().map(|row| row.id.clone());
+            self.guard.jumped();
         }
         self.chosen_anew();
     }
@@ -253,7 +254,7 @@ impl Model {
             KeyCode::Up | KeyCode::Char('k') => self.choose(-1),
             // What it would mean is not seen: there stands what is being done.
             _ if self.underway.is_some() => None,
-            KeyCode::Char('i') => self.interrupt(),
+            KeyCode::Char('i') => self.interrupt(at),
             key if is_answer(key) => self.answer(key, at),
             _ => None,
         };
@@ -270,8 +271,12 @@ impl Model {
         }
     }
 
-    fn interrupt(&mut self) -> Option<Asked> {
+    fn interrupt(&mut self, at: Instant) -> Option<Asked> {
         let (id, _) = self.about()?;
+        if !self.guard.is_chosen(at) {
+            self.refuse("nobody has chosen this session: look at it, and press again");
+            return None;
+        }
         self.begin(DeedKind::Interrupt);
         Some(Asked::Interrupt(id))
     }

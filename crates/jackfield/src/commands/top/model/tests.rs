@@ -332,6 +332,46 @@ fn each_of_several_questions_has_to_be_looked_at() {
 }
 
 #[test]
+fn a_session_that_nobody_has_chosen_is_not_interrupted_before_it_was_seen() {
+    let (mut model, mut person) = (model(), Person::new());
+    person.types(&mut model, KeyCode::Down);
+    person.sees(&mut model);
+    let left =
+        || vec![session("idle", "Ready", SessionState::Idle), session("runs", "Run", SessionState::Running)];
+    model.look(sight(left()));
+    let before = person.now + SETTLED;
+    assert_eq!(
+        model.key(KeyCode::Char('i'), before),
+        Some(Asked::Interrupt("runs".into())),
+        "it is there still"
+    );
+    model.told(None);
+    // It is deleted elsewhere.
+    model.look(sight(left()[..1].to_vec()));
+    assert_eq!(model.chosen().unwrap().1.id.as_str(), "idle");
+    let refused = |model: &mut Model, at| {
+        assert_eq!(model.key(KeyCode::Char('i'), at), None);
+        assert!(
+            model.trouble().unwrap().starts_with("nobody has chosen this session"),
+            "{:?}",
+            model.trouble()
+        );
+    };
+    refused(&mut model, before + SETTLED * 9);
+    // It was pressed before the other was drawn, and is read afterwards.
+    person.now = before + SETTLED * 9;
+    person.sees(&mut model);
+    refused(&mut model, before);
+    // One that is held down means nothing; what is seen unchanged for long enough can be meant.
+    for _ in 0..100 {
+        person.now += SETTLED / 9;
+        person.sees(&mut model);
+        refused(&mut model, person.now);
+    }
+    assert_eq!(person.letter(&mut model, 'i'), Some(Asked::Interrupt("idle".into())));
+}
+
+#[test]
 fn the_chosen_session_stays_chosen_where_ever_it_stands() {
     let (mut model, now) = (model(), Instant::now());
     model.key(KeyCode::Down, now);
