@@ -315,3 +315,57 @@ fn created(session_id: SessionId) -> Reply {
 fn new_id() -> SessionId {
     uuid::Uuid::new_v4().to_string().into()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    /// Two turns that cost a dollar each, as they are read from elsewhere.
+    fn turns(id: &SessionId) -> Vec<Event> {
+        let data = json!({
+            "cost_usd": 1.0, "total_cost_usd": 1.0, "duration_ms": 1, "duration_api_ms": 1, "num_turns": 1,
+            "input_tokens": 1, "output_tokens": 1, "cache_read_tokens": 0, "cache_creation_tokens": 0,
+            "last_message_uuid": null, "terminal_reason": null, "permission_denials": [], "structured_output": null,
+        });
+        let turn = [
+            json!({ "type": "turn_started", "trigger": "prompt" }),
+            json!({ "type": "complete", "data": data }),
+        ];
+        let events = (1..=2).flat_map(|number| turn.clone().map(|event| (number, event))).zip(1..);
+        let numbered = events.map(|((turn, mut event), seq)| {
+            for (name, value) in
+                [("seq", json!(seq)), ("at", json!(seq)), ("session_id", json!(id)), ("turn", json!(turn))]
+            {
+                event[name] = value;
+            }
+            codec::decode(&event.to_string()).unwrap()
+        });
+        numbered.collect()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_the_host_says_of_turns_that_it_takes_in_comes_behind_all_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let host = Host::open(Settings::new(folder.path())).await.unwrap();
+        let create = CreateSession { max_budget_usd: Some(0.5), ..CreateSession::new("/ws") };
+        let id = new_id();
+        let events = turns(&id);
+        host.begin(host.record(id.clone(), create), events.clone()).await.unwrap();
+        // It waits until all is on disk.
+        let snapshot = host.snapshot(&id).await.unwrap().snapshot;
+        let stored = host.events(&id).await.unwrap();
+        let numbers: Vec<u64> = stored.iter().map(|event| event.seq.0).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 5], "{stored:#?}");
+        assert_eq!(stored[..4], events);
+        assert!(
+            matches!(&stored[4].body, Body::Notice(notice) if notice.text.contains("the budget of $0.5"))
+        );
+        assert_eq!((snapshot.seq, snapshot.total_cost_usd), (Seq(5), 2.0));
+        host.close().await;
+    }
+}

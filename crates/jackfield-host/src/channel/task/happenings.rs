@@ -50,6 +50,14 @@ impl Task {
     }
 
     pub(super) fn take(&mut self, event: &Event) {
+        self.take_in(event);
+        if matches!(event.body, Body::Complete(_)) {
+            self.warn_of_budget();
+        }
+    }
+
+    /// The same without the host's own words, which may have to wait for what is behind it.
+    fn take_in(&mut self, event: &Event) {
         self.book.take(event);
         if let Some(observed) = &mut self.observed {
             observed.see(event, &self.book);
@@ -57,7 +65,6 @@ impl Task {
         said::event(event);
         match &event.body {
             Body::PermissionRequest(request) => self.judge(request),
-            Body::Complete(_) => self.warn_of_budget(),
             Body::RateLimit(limit) => {
                 self.shared.feed.tell_limit((**limit).clone());
                 if limit.status == "rejected" {
@@ -74,7 +81,8 @@ impl Task {
         self.take_own(&[event]);
     }
 
-    /// Takes in what no run has told. The journal has it too, or a replay would lack it.
+    /// Takes in what no run has told. The journal has it too, or a replay would lack it. What the host has to say of it
+    /// comes behind all of it: before that the next number is that of the next of these events.
     pub(super) fn take_own(&mut self, events: &[Event]) {
         for some in events.chunks(TAKEN) {
             if self.watcher.wants_lines() {
@@ -85,8 +93,11 @@ impl Task {
                 self.watcher.passed(&mut Passed::all_said(lines));
             }
             for event in some {
-                self.take(event);
+                self.take_in(event);
             }
+        }
+        if events.iter().any(|event| matches!(event.body, Body::Complete(_))) {
+            self.warn_of_budget();
         }
     }
 
