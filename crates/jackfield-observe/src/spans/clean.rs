@@ -11,10 +11,10 @@ use crate::span::{Span, Value};
 /// How long a text may be.
 const WORDS: usize = 1024;
 
-/// How much room is kept for the texts of a span.
-const ROOM: usize = 8 * 1024;
+/// How much room is kept for the texts of spans.
+const ROOM: usize = 16 * 1024;
 
-/// Cleans spans. Texts of one span are looked through together, which is faster than one by one.
+/// Cleans spans. Texts of all that are over by now are looked through together, which is faster than one by one.
 #[derive(Debug)]
 pub(super) struct Cleaner {
     redact: Redact,
@@ -26,8 +26,8 @@ impl Cleaner {
         Self { redact, all: String::new() }
     }
 
-    /// Takes out of a span what must not leave. What was said in it has its own way.
-    pub(super) fn clean(&mut self, span: &mut Span) {
+    /// Takes out of spans what must not leave. What was said in them has its own way.
+    pub(super) fn clean(&mut self, spans: &mut [Span]) {
         self.all.clear();
         self.all.shrink_to(ROOM);
         let mut is_long = false;
@@ -36,22 +36,26 @@ impl Cleaner {
             self.all.push_str(text);
             self.all.push('\n');
         };
-        if let Cow::Owned(name) = &span.name {
-            look(name);
-        }
-        span.failed.iter().for_each(|words| look(words));
-        span.trace_state.iter().for_each(|state| look(state));
-        let of_events = span.events.iter().flat_map(|event| &event.attributes);
-        for (_, value) in span.attributes.iter().chain(of_events) {
-            match value {
-                Value::Text(Cow::Owned(text)) => look(text),
-                Value::Name(name) => look(name),
-                Value::Texts(texts) => texts.iter().for_each(|text| look(text)),
-                Value::Text(Cow::Borrowed(_)) | Value::Whole(_) | Value::Number(_) => {}
+        for span in &*spans {
+            if let Cow::Owned(name) = &span.name {
+                look(name);
+            }
+            span.failed.iter().for_each(|words| look(words));
+            span.trace_state.iter().for_each(|state| look(state));
+            let of_events = span.events.iter().flat_map(|event| &event.attributes);
+            for (_, value) in span.attributes.iter().chain(of_events) {
+                match value {
+                    Value::Text(Cow::Owned(text)) => look(text),
+                    Value::Name(name) => look(name),
+                    Value::Texts(texts) => texts.iter().for_each(|text| look(text)),
+                    Value::Text(Cow::Borrowed(_)) | Value::Whole(_) | Value::Number(_) => {}
+                }
             }
         }
         if is_long || matches!((self.redact)(&self.all), Cow::Owned(_)) {
-            self.take_out(span);
+            for span in spans {
+                self.take_out(span);
+            }
         }
     }
 

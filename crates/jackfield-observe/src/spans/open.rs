@@ -194,7 +194,6 @@ impl Forest {
     pub(super) fn finished(&mut self, mut span: Span, at: Timestamp) {
         span.end = at.max(span.start);
         if !self.left_out.contains(&span.trace_id) {
-            self.cleaner.clean(&mut span);
             self.closed.push(span);
         }
     }
@@ -220,6 +219,7 @@ impl Forest {
         if self.closed.is_empty() {
             return;
         }
+        self.cleaner.clean(&mut self.closed);
         take(&self.closed);
         for Span { mut attributes, mut events, mut said, .. } in self.closed.drain(..) {
             if self.rooms.len() < ROOMS && said.capacity() <= LARGEST_ROOM {

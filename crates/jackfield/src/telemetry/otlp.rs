@@ -179,6 +179,17 @@ fn texts_length(texts: &[String]) -> usize {
 }
 
 fn write_attribute(field: u64, name: &str, known: Known<'_>, out: &mut Vec<u8>) {
+    if let Known::Text(text) = known
+        && let (Ok(key @ ..0x80), Some([whole, named, valued, said])) =
+            (u8::try_from(field << 3 | HELD), short(name, text))
+    {
+        // Most are words, and of a few letters: every length is one byte.
+        out.extend_from_slice(&[key, whole, 0x0a, named]);
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(&[0x12, valued, 0x0a, said]);
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
     let length = known.length();
     write_key(field, HELD, out);
     write_number(held(name.len()) + held(length), out);
@@ -186,6 +197,15 @@ fn write_attribute(field: u64, name: &str, known: Known<'_>, out: &mut Vec<u8>) 
     write_key(2, HELD, out);
     write_number(length, out);
     known.write(out);
+}
+
+/// The lengths in an attribute of words: all of it behind its own, its name, its value, and the words in that; `None`
+/// where one of them takes more than a byte.
+fn short(name: &str, text: &str) -> Option<[u8; 4]> {
+    let (named, said) = (u8::try_from(name.len()).ok()?, u8::try_from(text.len()).ok()?);
+    let valued = said.checked_add(2)?;
+    let whole = named.checked_add(valued)?.checked_add(4)?;
+    (whole < 0x80).then_some([whole, named, valued, said])
 }
 
 fn write_time(field: u64, at: Timestamp, out: &mut Vec<u8>) {
