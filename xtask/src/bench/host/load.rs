@@ -259,8 +259,7 @@ impl Control {
 }
 
 /// Processor time of a process, user and system, all its threads.
-fn cpu_seconds(pid: i32) -> Result<f64, LoadError> {
-    let clock = clock_getcpuclockid(Pid::from_raw(pid)).map_err(std::io::Error::from)?;
-    let time = clock_gettime(clock).map_err(std::io::Error::from)?;
+pub(super) fn cpu_seconds(pid: i32) -> std::io::Result<f64> {
+    let time = clock_gettime(clock_getcpuclockid(Pid::from_raw(pid))?)?;
     Ok(Duration::from(time).as_secs_f64())
 }

@@ -7,15 +7,22 @@ use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
-use super::load::Report;
+use super::load::{Report, cpu_seconds};
 use crate::bench::BenchError;
 use crate::{process, workspace};
+
+/// How often, and how many times at most, it is looked whether a server has nothing to do any more.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+const LOOKS: u32 = 50;
+/// How many seconds of processor time are nothing, between two looks.
+const QUIET: f64 = 0.002;
 
 /// The folders that servers run in.
 #[derive(Debug)]
@@ -144,6 +151,25 @@ impl<'a> Serving<'a> {
             "--folder",
             &folder,
         ])
+    }
+
+    /// Waits until it has done what comes behind a turn, as the index of what was said.
+    pub(super) fn until_quiet(&self) -> Result<(), BenchError> {
+        let pid = i32::try_from(self.child.id()).unwrap_or_default();
+        let mut before = 0.0;
+        for _ in 0..LOOKS {
+            let now = cpu_seconds(pid).map_err(failed("look at the server"))?;
+            if now - before < QUIET {
+                break;
+            }
+            before = now;
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the server tells nobody that it has nothing to do"
+            )]
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        Ok(())
     }
 
     /// Lets clients do something, in a process of their own.
