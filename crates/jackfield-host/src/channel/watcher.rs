@@ -260,8 +260,11 @@ mod tests {
         let debug_folder = Some(folder.path().to_owned());
         let observe = Observe { debug_folder, debug: DebugOf::Everybody, ..Observe::default() };
         let watcher = Watcher::new(&observe, &SessionId::from("s"), None);
-        watcher.events(&mut b"one
-".to_vec());
+        watcher.events(
+            &mut b"one
+"
+            .to_vec(),
+        );
         watcher.end();
         // Behind the look at the flag, where the lock is had at last.
         let mut written = watcher.files.lock(Kind::Normalized);
