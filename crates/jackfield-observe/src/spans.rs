@@ -24,6 +24,7 @@ use crate::span::{Parent, Span, names};
 use crate::trace_parent::{Sampled, Seed, TraceContext, TraceParent};
 pub(crate) use facts::{is_of_run, kind, outcome, run_end};
 use open::{Forest, Key, Room};
+use payload::PER_TURN;
 pub(crate) use payload::cut;
 pub use payload::{Payloads, Redact, Source};
 
@@ -40,6 +41,8 @@ pub struct Spans {
     seed: Seed,
     redact: Redact,
     payloads: Option<Payloads>,
+    /// How many bytes of them the turn may still have.
+    left: usize,
     /// Prompts that belong to somebody else's trace.
     prompted: VecDeque<(Uuid, TraceContext)>,
     forest: Forest,
@@ -57,6 +60,7 @@ impl Spans {
             seed,
             redact,
             payloads,
+            left: PER_TURN,
             prompted: VecDeque::new(),
             forest: Forest::new(redact),
             ended: None,
@@ -276,6 +280,7 @@ impl Spans {
             turn.came_to("taken_over");
         }
         self.close(&Key::Turn);
+        self.left = PER_TURN;
         let turn = event.turn.unwrap_or_default();
         let place = self.place(turn, None).parent;
         let trigger = match trigger {

@@ -54,7 +54,7 @@ impl Spans {
                 },
             );
             if let Some(payloads) = payloads {
-                payloads.put(&mut open.span, event.at, source, Some(item), redact);
+                payloads.put(&mut open.span, event.at, source, Some(item), redact, &mut self.left);
             }
         }
         self.close(&key);
@@ -116,7 +116,7 @@ impl Spans {
             trace_state: open.span.trace_state.clone(),
         };
         if let Some(payloads) = self.payloads {
-            payloads.put(&mut answer, event.at, source, None, self.redact);
+            payloads.put(&mut answer, event.at, source, None, self.redact, &mut self.left);
         }
         self.forest.finished(answer, now);
         self.close(key);
@@ -151,7 +151,7 @@ impl Spans {
         }
         let (_, mut span) = self.span(name, event, attributes);
         if let Some(payloads) = self.payloads {
-            payloads.put(&mut span, event.at, source, None, self.redact);
+            payloads.put(&mut span, event.at, source, None, self.redact, &mut self.left);
         }
         self.forest.finished(span, self.now);
     }
@@ -224,7 +224,7 @@ impl Spans {
         if let Some(payloads) = self.payloads
             && let Some(open) = self.forest.get(key)
         {
-            payloads.put(&mut open.span, event.at, source, None, self.redact);
+            payloads.put(&mut open.span, event.at, source, None, self.redact, &mut self.left);
         }
     }
 

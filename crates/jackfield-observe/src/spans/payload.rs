@@ -51,12 +51,15 @@ pub type Redact = for<'a> fn(&'a str) -> Cow<'a, str>;
 
 /// How many payloads one span has at most.
 const PER_SPAN: usize = 32;
+/// How many bytes of payloads the spans of one turn have: a trace that is larger than a few megabytes is one that
+/// backends cut off, and what ends a turn comes last.
+pub(super) const PER_TURN: usize = 2 * 1024 * 1024;
 /// How far behind the cut it is looked for the end of a secret.
 const BEHIND: usize = 4096;
 
 impl Payloads {
-    /// What an event tells of: its lines; or the line that ends a block, and the text of that. The pieces are no lines of
-    /// their own here: a secret may lie in several of them.
+    /// What an event tells of, as long as something is left for it: its lines; or the line that ends a block, and the text
+    /// of that. The pieces are no lines of their own here: a secret may lie in several of them.
     pub(super) fn put(
         self,
         span: &mut Span,
@@ -64,10 +67,11 @@ impl Payloads {
         source: &mut dyn Source,
         block: Option<ItemId>,
         redact: Redact,
+        left: &mut usize,
     ) {
         let (begin, first) = (span.said.len(), span.events.len());
         // Both or none: one is there to be compared with the other.
-        if span.payloads + 2 > PER_SPAN {
+        if span.payloads + 2 > PER_SPAN || *left == 0 {
             let raw = u32::from(source.raw().is_some());
             let text = block.map_or_else(|| source.normalized(), |item| source.text(item));
             span.events_left_out = span.events_left_out.saturating_add(raw + u32::from(text.is_some()));
@@ -87,10 +91,15 @@ impl Payloads {
         // Together they are looked through faster than one by one, and mostly there is nothing to do.
         let is_fine =
             |event: &SpanEvent| event.payload.as_ref().is_none_or(|said| said.place.len() <= self.bytes);
-        if span.events[first..].iter().all(is_fine) && matches!(redact(&span.said[begin..]), Cow::Borrowed(_))
-        {
-            return;
+        let fine = span.events[first..].iter().all(is_fine);
+        if !fine || matches!(redact(&span.said[begin..]), Cow::Owned(_)) {
+            self.cut_all(span, (begin, first), redact);
         }
+        *left = left.saturating_sub(span.said.len() - begin);
+    }
+
+    /// Cuts the payloads behind a place, and takes their secrets out.
+    fn cut_all(self, span: &mut Span, (begin, first): (usize, usize), redact: Redact) {
         let said = span.said.split_off(begin);
         for payload in span.events[first..].iter_mut().filter_map(|event| event.payload.as_mut()) {
             let text = said.get(payload.place.start - begin..payload.place.end - begin).unwrap_or_default();
@@ -181,7 +190,14 @@ mod tests {
             assert!(cut.len() <= 24 && !cut.contains("SEC"), "{cut}");
             let mut span = span();
             for text in ["before", &text, "behind"] {
-                Payloads { bytes: 24 }.put(&mut span, Timestamp(1), &mut (text, text), None, without_key);
+                Payloads { bytes: 24 }.put(
+                    &mut span,
+                    Timestamp(1),
+                    &mut (text, text),
+                    None,
+                    without_key,
+                    &mut { PER_TURN },
+                );
             }
             let bytes = u64::try_from(text.len()).unwrap_or_default();
             let expected = [("before", 6), (cut.as_str(), bytes), ("behind", 6)]
@@ -195,7 +211,14 @@ mod tests {
         let text = "0123456789".repeat(1000);
         let mut span = span();
         for block in [None, Some(ItemId(1))] {
-            Payloads { bytes: 4 }.put(&mut span, Timestamp(1), &mut (&*text, &*text), block, without_key);
+            Payloads { bytes: 4 }.put(
+                &mut span,
+                Timestamp(1),
+                &mut (&*text, &*text),
+                block,
+                without_key,
+                &mut { PER_TURN },
+            );
         }
         let expected = [("raw", "0123", 10_000), ("normalized", "0123", 10_000)];
         assert_eq!(told(&span), [expected, expected].concat());
@@ -205,7 +228,14 @@ mod tests {
     fn there_are_never_more_than_so_many() {
         let mut span = span();
         for _ in 0..100 {
-            Payloads::default().put(&mut span, Timestamp(1), &mut ("text", "text"), None, without_key);
+            Payloads::default().put(
+                &mut span,
+                Timestamp(1),
+                &mut ("text", "text"),
+                None,
+                without_key,
+                &mut { PER_TURN },
+            );
         }
         assert_eq!((told(&span).len(), span.events_left_out), (PER_SPAN, 200 - 32));
         assert!(span.said.len() <= PER_SPAN * "text\n".len(), "nothing is held that is not told");
@@ -224,7 +254,19 @@ mod tests {
             &mut ("a li", "secret"),
             Some(ItemId(1)),
             without_word,
+            &mut { PER_TURN },
         );
         assert_eq!(told(&span), [("raw", "a li", 4), ("normalized", "[redacted]", 6)]);
+    }
+
+    #[test]
+    fn where_nothing_is_left_for_them_they_are_counted() {
+        let (mut span, mut left) = (span(), 10);
+        for _ in 0..4 {
+            let mut texts = ("raw", "text");
+            Payloads::default().put(&mut span, Timestamp(1), &mut texts, None, without_key, &mut left);
+        }
+        // With what stands between them each pair takes eight bytes; the second is still whole.
+        assert_eq!((told(&span).len(), left, span.events_left_out), (4, 0, 4));
     }
 }

@@ -298,6 +298,25 @@ fn payloads_stand_side_by_side_and_only_where_they_are_wanted() {
     }
 }
 
+#[test]
+fn of_each_turn_as_much_is_told_as_a_trace_may_hold() {
+    const MOST: usize = 2 * 1024 * 1024;
+    let recording = recordings::named("recordings/tools/parallel_subagents");
+    let bytes = MOST / 4;
+    let mut machine = Spans::new(Seed(1), without_echo, Some(Payloads { bytes }));
+    let transcript = Transcript::new();
+    for turn in 0..2 {
+        for event in &recording.events {
+            machine.see(event, &mut Told("x".repeat(bytes), &transcript));
+        }
+        machine.settle();
+        let spans = taken(&mut machine);
+        let told: usize = spans.iter().map(|span| span.said.len()).sum();
+        assert!((MOST..MOST + 2 * bytes).contains(&told), "{turn}: {told}");
+        assert!(spans.iter().map(|span| span.events_left_out).sum::<u32>() > 0);
+    }
+}
+
 /// What holds words from a list, which cannot have secrets.
 const LISTS: [&str; 8] =
     ["type", "kind", "status", "tool_status", "session_status", "trigger", "outcome", "reason"];
