@@ -24,7 +24,7 @@ use crate::span::{Parent, Span, names};
 use crate::trace_parent::{Sampled, Seed, TraceContext, TraceParent};
 pub(crate) use facts::{is_of_run, kind, outcome, run_end};
 use open::{Forest, Key, Room};
-use payload::PER_TURN;
+use payload::Teller;
 pub(crate) use payload::cut;
 pub use payload::{Payloads, Redact, Source};
 
@@ -39,10 +39,8 @@ const TURNS: u64 = 1 << 63;
 #[derive(Debug)]
 pub struct Spans {
     seed: Seed,
-    redact: Redact,
-    payloads: Option<Payloads>,
-    /// How many bytes of them the turn may still have.
-    left: usize,
+    /// Where payloads are wanted.
+    teller: Option<Teller>,
     /// Prompts that belong to somebody else's trace.
     prompted: VecDeque<(Uuid, TraceContext)>,
     forest: Forest,
@@ -58,9 +56,7 @@ impl Spans {
     pub fn new(seed: Seed, redact: Redact, payloads: Option<Payloads>) -> Self {
         Self {
             seed,
-            redact,
-            payloads,
-            left: PER_TURN,
+            teller: payloads.map(|payloads| Teller::new(payloads, redact)),
             prompted: VecDeque::new(),
             forest: Forest::new(redact),
             ended: None,
@@ -280,7 +276,9 @@ impl Spans {
             turn.came_to("taken_over");
         }
         self.close(&Key::Turn);
-        self.left = PER_TURN;
+        if let Some(teller) = &mut self.teller {
+            teller.begin_turn();
+        }
         let turn = event.turn.unwrap_or_default();
         let place = self.place(turn, None).parent;
         let trigger = match trigger {

@@ -40,7 +40,6 @@ impl Spans {
         outcome: ItemOutcome,
     ) {
         let key = Key::Item(item);
-        let (payloads, redact) = (self.payloads, self.redact);
         if let Some(open) = self.forest.get(&key) {
             if let Some(text) = source.text(item) {
                 open.say(facts::BYTES, u64::try_from(text.len()).unwrap_or(u64::MAX));
@@ -53,8 +52,8 @@ impl Spans {
                     ItemOutcome::Replaced => "replaced",
                 },
             );
-            if let Some(payloads) = payloads {
-                payloads.put(&mut open.span, event.at, source, Some(item), redact, &mut self.left);
+            if let Some(teller) = &mut self.teller {
+                teller.put(&mut open.span, event.at, source, Some(item));
             }
         }
         self.close(&key);
@@ -115,8 +114,8 @@ impl Spans {
             trace_id: open.span.trace_id,
             trace_state: open.span.trace_state.clone(),
         };
-        if let Some(payloads) = self.payloads {
-            payloads.put(&mut answer, event.at, source, None, self.redact, &mut self.left);
+        if let Some(teller) = &mut self.teller {
+            teller.put(&mut answer, event.at, source, None);
         }
         self.forest.finished(answer, now);
         self.close(key);
@@ -150,8 +149,8 @@ impl Spans {
             return;
         }
         let (_, mut span) = self.span(name, event, attributes);
-        if let Some(payloads) = self.payloads {
-            payloads.put(&mut span, event.at, source, None, self.redact, &mut self.left);
+        if let Some(teller) = &mut self.teller {
+            teller.put(&mut span, event.at, source, None);
         }
         self.forest.finished(span, self.now);
     }
@@ -221,10 +220,10 @@ impl Spans {
     }
 
     pub(super) fn attach(&mut self, key: &Key, event: &Event, source: &mut dyn Source) {
-        if let Some(payloads) = self.payloads
+        if let Some(teller) = &mut self.teller
             && let Some(open) = self.forest.get(key)
         {
-            payloads.put(&mut open.span, event.at, source, None, self.redact, &mut self.left);
+            teller.put(&mut open.span, event.at, source, None);
         }
     }
 

@@ -53,22 +53,46 @@ pub type Redact = for<'a> fn(&'a str) -> Cow<'a, str>;
 const PER_SPAN: usize = 32;
 /// How many bytes of payloads the spans of one turn have: a trace that is larger than a few megabytes is one that
 /// backends cut off, and what ends a turn comes last.
-pub(super) const PER_TURN: usize = 2 * 1024 * 1024;
+const PER_TURN: usize = 2 * 1024 * 1024;
 /// How far behind the cut it is looked for the end of a secret.
 const BEHIND: usize = 4096;
 
 impl Payloads {
+    /// How many bytes of a text are looked at, so that a secret behind the cut is seen whole.
+    pub fn looked_at(self) -> usize {
+        self.bytes.saturating_add(BEHIND)
+    }
+}
+
+/// Puts payloads into spans, as long as the turn has room for them.
+#[derive(Debug)]
+pub(super) struct Teller {
+    payloads: Payloads,
+    redact: Redact,
+    /// How many bytes the turn may still have.
+    left: usize,
+}
+
+impl Teller {
+    pub(super) fn new(payloads: Payloads, redact: Redact) -> Self {
+        Self { payloads, redact, left: PER_TURN }
+    }
+
+    /// A turn begins, which has as much room as each.
+    pub(super) fn begin_turn(&mut self) {
+        self.left = PER_TURN;
+    }
+
     /// What an event tells of, as long as something is left for it: its lines; or the line that ends a block, and the text
     /// of that. The pieces are no lines of their own here: a secret may lie in several of them.
     pub(super) fn put(
-        self,
+        &mut self,
         span: &mut Span,
         at: Timestamp,
         source: &mut dyn Source,
         block: Option<ItemId>,
-        redact: Redact,
-        left: &mut usize,
     ) {
+        let Self { payloads, redact, left } = self;
         let (begin, first) = (span.said.len(), span.events.len());
         // Both or none: one is there to be compared with the other.
         if span.payloads + 2 > PER_SPAN || *left == 0 {
@@ -78,40 +102,35 @@ impl Payloads {
             return;
         }
         if let Some((line, bytes)) = source.raw() {
-            span.said.push_str(&line[..line.floor_char_boundary(self.looked_at())]);
+            span.said.push_str(&line[..line.floor_char_boundary(payloads.looked_at())]);
             put(span, "raw", at, begin, bytes);
         }
         if let Some(text) = block.map_or_else(|| source.normalized(), |item| source.text(item)) {
             // A secret at its beginning must not look like the end of another word.
             span.said.push('\n');
             let from = span.said.len();
-            span.said.push_str(&text[..text.floor_char_boundary(self.looked_at())]);
+            span.said.push_str(&text[..text.floor_char_boundary(payloads.looked_at())]);
             put(span, "normalized", at, from, u64::try_from(text.len()).unwrap_or(u64::MAX));
         }
         // Together they are looked through faster than one by one, and mostly there is nothing to do.
         let is_fine =
-            |event: &SpanEvent| event.payload.as_ref().is_none_or(|said| said.place.len() <= self.bytes);
+            |event: &SpanEvent| event.payload.as_ref().is_none_or(|said| said.place.len() <= payloads.bytes);
         let fine = span.events[first..].iter().all(is_fine);
         if !fine || matches!(redact(&span.said[begin..]), Cow::Owned(_)) {
-            self.cut_all(span, (begin, first), redact);
+            cut_all(span, (begin, first), payloads.bytes, *redact);
         }
         *left = left.saturating_sub(span.said.len() - begin);
     }
+}
 
-    /// Cuts the payloads behind a place, and takes their secrets out.
-    fn cut_all(self, span: &mut Span, (begin, first): (usize, usize), redact: Redact) {
-        let said = span.said.split_off(begin);
-        for payload in span.events[first..].iter_mut().filter_map(|event| event.payload.as_mut()) {
-            let text = said.get(payload.place.start - begin..payload.place.end - begin).unwrap_or_default();
-            let from = span.said.len();
-            span.said.push_str(&cut(text, self.bytes, redact));
-            payload.place = from..span.said.len();
-        }
-    }
-
-    /// How many bytes of a text are looked at, so that a secret behind the cut is seen whole.
-    pub fn looked_at(self) -> usize {
-        self.bytes.saturating_add(BEHIND)
+/// Cuts the payloads behind a place, and takes their secrets out.
+fn cut_all(span: &mut Span, (begin, first): (usize, usize), bytes: usize, redact: Redact) {
+    let said = span.said.split_off(begin);
+    for payload in span.events[first..].iter_mut().filter_map(|event| event.payload.as_mut()) {
+        let text = said.get(payload.place.start - begin..payload.place.end - begin).unwrap_or_default();
+        let from = span.said.len();
+        span.said.push_str(&cut(text, bytes, redact));
+        payload.place = from..span.said.len();
     }
 }
 
@@ -141,6 +160,10 @@ mod tests {
         } else {
             text.into()
         }
+    }
+
+    fn teller(bytes: usize) -> Teller {
+        Teller::new(Payloads { bytes }, without_key)
     }
 
     /// The raw line, and what was made of it.
@@ -190,14 +213,7 @@ mod tests {
             assert!(cut.len() <= 24 && !cut.contains("SEC"), "{cut}");
             let mut span = span();
             for text in ["before", &text, "behind"] {
-                Payloads { bytes: 24 }.put(
-                    &mut span,
-                    Timestamp(1),
-                    &mut (text, text),
-                    None,
-                    without_key,
-                    &mut { PER_TURN },
-                );
+                teller(24).put(&mut span, Timestamp(1), &mut (text, text), None);
             }
             let bytes = u64::try_from(text.len()).unwrap_or_default();
             let expected = [("before", 6), (cut.as_str(), bytes), ("behind", 6)]
@@ -211,14 +227,7 @@ mod tests {
         let text = "0123456789".repeat(1000);
         let mut span = span();
         for block in [None, Some(ItemId(1))] {
-            Payloads { bytes: 4 }.put(
-                &mut span,
-                Timestamp(1),
-                &mut (&*text, &*text),
-                block,
-                without_key,
-                &mut { PER_TURN },
-            );
+            teller(4).put(&mut span, Timestamp(1), &mut (&*text, &*text), block);
         }
         let expected = [("raw", "0123", 10_000), ("normalized", "0123", 10_000)];
         assert_eq!(told(&span), [expected, expected].concat());
@@ -228,14 +237,7 @@ mod tests {
     fn there_are_never_more_than_so_many() {
         let mut span = span();
         for _ in 0..100 {
-            Payloads::default().put(
-                &mut span,
-                Timestamp(1),
-                &mut ("text", "text"),
-                None,
-                without_key,
-                &mut { PER_TURN },
-            );
+            teller(4096).put(&mut span, Timestamp(1), &mut ("text", "text"), None);
         }
         assert_eq!((told(&span).len(), span.events_left_out), (PER_SPAN, 200 - 32));
         assert!(span.said.len() <= PER_SPAN * "text\n".len(), "nothing is held that is not told");
@@ -248,25 +250,18 @@ mod tests {
             if words.any(|word| word == "secret") { "[redacted]".to_owned().into() } else { text.into() }
         }
         let mut span = span();
-        Payloads::default().put(
-            &mut span,
-            Timestamp(1),
-            &mut ("a li", "secret"),
-            Some(ItemId(1)),
-            without_word,
-            &mut { PER_TURN },
-        );
+        let mut teller = Teller::new(Payloads::default(), without_word);
+        teller.put(&mut span, Timestamp(1), &mut ("a li", "secret"), Some(ItemId(1)));
         assert_eq!(told(&span), [("raw", "a li", 4), ("normalized", "[redacted]", 6)]);
     }
 
     #[test]
     fn where_nothing_is_left_for_them_they_are_counted() {
-        let (mut span, mut left) = (span(), 10);
+        let (mut span, mut teller) = (span(), Teller { left: 10, ..teller(4096) });
         for _ in 0..4 {
-            let mut texts = ("raw", "text");
-            Payloads::default().put(&mut span, Timestamp(1), &mut texts, None, without_key, &mut left);
+            teller.put(&mut span, Timestamp(1), &mut ("raw", "text"), None);
         }
         // With what stands between them each pair takes eight bytes; the second is still whole.
-        assert_eq!((told(&span).len(), left, span.events_left_out), (4, 0, 4));
+        assert_eq!((told(&span).len(), teller.left, span.events_left_out), (4, 0, 4));
     }
 }
